@@ -1,0 +1,227 @@
+"""The columns of evidence that come from computing with instances: searched, enclosed, tight, necessary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..claims import Claim
+from ..instances import Batch, Free, domain
+from .effort import EFFORTS, Effort
+from .evaluation import MOST_BITS, Certificate, Outcome, certify, evaluate
+from .evidence import Evidence, Status
+from .falsify import build, falsify
+from .search import Tally, generator, optimise
+from .shrink import shrink
+from .witness import Witness
+
+TIGHT_ENOUGH = 0.999
+BLOCK = 250
+"""Instances enclosed at a time, all of one shape."""
+
+
+def number(x: float) -> float | str:
+    """A float for JSON, which knows no infinity."""
+    return "inf" if math.isinf(x) else float(x)
+
+
+def certify_all(
+    claim: Claim, items: Sequence[tuple[float, Free]], *, most_bits: int = MOST_BITS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes [S] and worst midpoint ratios [S, P] of many single instances, grouped by shape for speed."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, (_, free) in enumerate(items):
+        groups.setdefault(tuple(x.shape for x in free.values()), []).append(i)
+    outcome = np.empty(len(items), dtype=np.int64)
+    ratio: list[np.ndarray] = [np.zeros(1)] * len(items)
+    for members in groups.values():
+        frees = [items[i][1] for i in members]
+        joined = {k: np.concatenate([f[k] for f in frees]) for k in frees[0]}
+        certificate = certify(claim, build(joined, claim), most_bits=most_bits)
+        outcome[members] = certificate.outcome
+        for row, i in enumerate(members):
+            ratio[i] = certificate.ratio[row]
+    return outcome, np.array(ratio)
+
+
+def searched(
+    claim: Claim, tally: Tally, seed: int, effort: Effort
+) -> tuple[Evidence, list[list[tuple[float, Free]]], Witness | None]:
+    """The column *searched*, each part's best admissible instances, and the witness if there is one.
+
+    Float violations are put to the balls; what those do not confirm is counted as rounding.
+    """
+    rng = generator(seed, claim.id, "optimise")
+    parts = [list(found.items) for found in tally.best]
+    climbed: list[tuple[float, Free]] = []
+    for part, items in enumerate(parts):
+        improved = optimise(claim, items[: effort.starts], rng, effort, part=part)
+        climbed += improved
+        parts[part] = sorted(improved + items, key=lambda item: -item[0])
+    suspects = tally.suspects.items + [item for item in climbed if item[0] > 1]
+    outcome, ratio = certify_all(claim, suspects, most_bits=512) if suspects else (np.zeros(0), None)
+    confirmed = np.flatnonzero(outcome == Outcome.VIOLATED)
+    worst = tally.worst.copy()
+    for part, items in enumerate(parts):
+        below = [r for r, _ in items if r <= 1]
+        worst[part] = max(below, default=0.0)
+        if ratio is not None and len(confirmed) == 0:
+            admissible = np.isin(outcome, (Outcome.HOLDS, Outcome.UNDECIDED))
+            worst[part] = max(worst[part], ratio[admissible, part].max(initial=0.0))
+    figures: dict[str, Any] = {
+        "instances": tally.admissible,
+        "drawn": tally.drawn,
+        "optimised_from": len(climbed),
+        "float_violations": tally.violations,
+        "put_to_balls": len(suspects),
+        "confirmed": len(confirmed),
+        "histogram": tally.histogram.tolist(),
+    }
+    if len(confirmed):
+        hunt = falsify(claim, seed=seed, effort=effort)
+        witness = hunt.witness or Witness(claim, shrink(claim, build(suspects[confirmed[0]][1], claim)))
+        figures["worst_ratio"] = number(max(suspects[i][0] for i in confirmed))
+        figures["witness"] = witness.to_dict()
+        return Evidence("searched", Status.REFUTED, describe(claim, witness), figures), parts, witness
+    figures["worst_ratio"] = number(float(worst.max()))
+    if claim.parts:
+        figures["worst_ratio_by_part"] = dict(zip(claim.parts, map(number, worst), strict=True))
+    if tally.admissible == 0:
+        reason = "no admissible instance was found: the claim may be vacuous"
+        return Evidence("searched", Status.UNDECIDED, reason, figures), parts, None
+    return Evidence("searched", Status.NOT_FALSIFIED, "", figures), parts, None
+
+
+def describe(claim: Claim, witness: Witness) -> str:
+    """A witness in a few words."""
+    values = witness.instance.values
+    shape = f"K = {values['weights'].shape[-2]}, n = {values['weights'].shape[-1]}"
+    ratio = evaluate(claim, witness.instance).worst[0]
+    used = "the right side is not positive" if math.isinf(ratio) else f"lhs/rhs = {ratio:.4g}"
+    return f"witness with {shape}: {used}"
+
+
+def tight(claim: Claim, parts: list[list[tuple[float, Free]]]) -> Evidence:
+    """The column *tight*: the best certified-admissible instance of every part, saved."""
+    reached: dict[str, Any] = {}
+    lowest = math.inf
+    for name, items in zip(claim.parts or ("",), parts, strict=True):
+        best, instance = 0.0, None
+        items = items[:24]
+        if items:
+            outcome, _ = certify_all(claim, items, most_bits=256)
+            for (ratio, free), result in zip(items, outcome, strict=True):
+                if result in (Outcome.HOLDS, Outcome.UNDECIDED):
+                    best, instance = min(ratio, 1.0), build(free, claim)
+                    break
+        lowest = min(lowest, best)
+        reached[name or "bound"] = {
+            "worst_ratio": best,
+            "instance": instance.to_dict() if instance is not None else None,
+        }
+    status = Status.TIGHT if lowest >= TIGHT_ENOUGH else Status.LOOSE
+    reason = f"the worst ratio reached is {lowest:.6g}"
+    return Evidence("tight", status, reason, {"worst_ratio": lowest, "attained": reached})
+
+
+def necessary(
+    claim: Claim, tally: Tally, mended: Tally | None, seed: int, effort: Effort
+) -> Evidence:
+    """The column *necessary*: for each hypothesis a witness against the claim without it, or "not known necessary"; and
+    that the hypotheses can be met at all.
+
+    For a claim expected to be refuted: whether its missing hypotheses mend it.
+    """
+    vacuity = {"met_by": tally.admissible, "drawn": tally.drawn}
+    if claim.expected == "refuted":
+        return _mended(claim, mended, vacuity)
+    witnesses: dict[str, Any] = {}
+    for hypothesis in claim.hypotheses:
+        without = claim.drop(hypothesis.id)
+        hunt = falsify(without, seed=seed, effort=EFFORTS["quick"], dropped=hypothesis.id)
+        witness = hunt.witness
+        if witness is None:  # the shared sample holds many more instances that violate it alone
+            items = [i for i in tally.dropped.get(hypothesis.id, _NONE).items if i[0] > 1][:64]
+            outcome, _ = certify_all(without, items, most_bits=256) if items else (np.zeros(0), 0)
+            for i in np.flatnonzero(outcome == Outcome.VIOLATED)[:1]:
+                instance = shrink(without, build(items[i][1], without))
+                witness = Witness(without, instance, hypothesis.id)
+        witnesses[hypothesis.id] = witness.to_dict() if witness else "not known necessary"
+    unknown = [name for name, w in witnesses.items() if isinstance(w, str)]
+    count = len(witnesses) - len(unknown)
+    reason = f"{count} of {len(witnesses)} hypotheses have a witness"
+    if unknown:
+        reason += f"; not known necessary: {', '.join(unknown)}"
+    status = Status.PARTLY_NECESSARY if unknown else Status.NECESSARY
+    return Evidence("necessary", status, reason, {"witnesses": witnesses, "vacuity": vacuity})
+
+
+def _mended(claim: Claim, mended: Tally | None, vacuity: dict[str, Any]) -> Evidence:
+    if mended is None:
+        reason = "the claim is refuted as it stands, and no hypothesis is named that would mend it"
+        return Evidence("necessary", Status.NOT_APPLICABLE, reason, {"vacuity": vacuity})
+    names = ", ".join(h.id for h in claim.missing)
+    suspects = mended.suspects.items
+    outcome, _ = certify_all(claim.mended(), suspects, most_bits=512) if suspects else (np.zeros(0), 0)
+    confirmed = int((outcome == Outcome.VIOLATED).sum())
+    figures = {"mended_by": names, "mended_instances": mended.admissible, "vacuity": vacuity}
+    if confirmed:
+        reason = f"{names} does not mend it: {confirmed} confirmed violations"
+        return Evidence("necessary", Status.REFUTED, reason, figures | {"failed": True})
+    reason = f"missing: {names}; with it not falsified on {mended.admissible:,} instances"
+    return Evidence("necessary", Status.NECESSARY, reason, figures)
+
+
+class _NoItems:
+    items: tuple[tuple[float, Free], ...] = ()
+
+
+_NONE = _NoItems()
+
+
+def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Certificate:
+    """Certificates of ``size`` sampled admissible instances of one shape."""
+    rng = generator(seed, claim.domain, "enclose", index)
+    where = domain(claim.domain)
+    shape = where.shape(rng, large=index % 20 == 19)
+    kept: list[Batch] = []
+    with np.errstate(all="ignore"):
+        while sum(map(len, kept)) < size:
+            batch = where.build(where.draw(rng, shape, 2 * size))
+            kept.append(batch.take(np.flatnonzero(evaluate(claim, batch).admissible)[:size]))
+            if len(kept) > 50:  # hypotheses that are hardly ever met
+                break
+    certificates = [certify(claim, batch, most_bits=256) for batch in kept if len(batch)]
+    return Certificate(
+        *(
+            np.concatenate([getattr(c, name) for c in certificates])[:size]
+            for name in ("outcome", "ratio", "agree_bits")
+        )
+    )
+
+
+def enclosed(claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple[float, Free]]]) -> Evidence:
+    """The column *enclosed*: counts over the blocks, and the worst instances that the search found."""
+    worst = [items[0] for items in parts if items]
+    extra, _ = certify_all(claim, worst) if worst else (np.zeros(0), 0)
+    outcomes = np.concatenate([*(b.outcome for b in blocks), extra])
+    count = {o.name.lower(): int((outcomes == o).sum()) for o in Outcome}
+    agree = np.concatenate([b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks])
+    figures = {
+        "instances": int(len(outcomes)),
+        "enclosed": count["holds"],
+        "refuted": count["violated"],
+        "undecided": count["undecided"],
+        "not_certainly_admissible": count["inadmissible"] + count["unknown"],
+        "undecided_agree_to_bits": round(float(agree.min()), 1) if len(agree) else None,
+    }
+    if count["violated"]:
+        share = count["violated"] / len(outcomes)
+        return Evidence("enclosed", Status.REFUTED, f"{share:.2%} of the instances violate it", figures)
+    if count["holds"] + count["undecided"] == 0:
+        return Evidence("enclosed", Status.UNDECIDED, "no instance could be enclosed", figures)
+    reason = f"{count['holds']:,} enclosed, {count['undecided']:,} equal to within the balls"
+    return Evidence("enclosed", Status.ENCLOSED, reason, figures)

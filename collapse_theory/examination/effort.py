@@ -1,0 +1,40 @@
+"""How much an examination does, counted in instances and never in seconds, so that a seed fixes the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import InputError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Sizes of an examination, per claim: admissible instances searched (``step``s or ``run``s), instances enclosed in
+    balls, and the optimiser's starts, copies per start and rounds."""
+
+    name: str
+    step: int
+    run: int
+    enclosed: int
+    starts: int = 12
+    copies: int = 48
+    rounds: int = 40
+
+    def instances(self, domain: str) -> int:
+        return self.run if domain == "run" else self.step
+
+
+EFFORTS = {
+    "quick": Effort("quick", step=20_000, run=1_000, enclosed=500, rounds=20),
+    "default": Effort("default", step=1_000_000, run=20_000, enclosed=10_000),
+    "thorough": Effort("thorough", step=10_000_000, run=200_000, enclosed=100_000, rounds=200),
+}
+
+
+def effort(name: str | Effort) -> Effort:
+    """The effort called ``name``. Raises :class:`InputError` for an unknown one."""
+    if isinstance(name, Effort):
+        return name
+    if name not in EFFORTS:
+        raise InputError(f"effort {name!r} is unknown; efforts are {', '.join(EFFORTS)}")
+    return EFFORTS[name]

@@ -1,0 +1,153 @@
+"""A claim on a batch: margins, both sides and their ratio on floats; certified outcomes on balls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from ..arithmetic import Array, BallArray, ball
+from ..claims import Claim
+from ..errors import InputError
+from ..instances import Batch
+
+START_BITS, MOST_BITS = 128, 1024
+"""Working precision of the balls: where it starts, and where an undecided instance is given up."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """``holds`` [H, B]: each hypothesis on each instance; ``ratio`` [B, P]: lhs/rhs of each part; ``finite`` [B]."""
+
+    holds: np.ndarray
+    ratio: np.ndarray
+    finite: np.ndarray
+
+    @property
+    def admissible(self) -> np.ndarray:
+        """Instances [B] that meet every hypothesis, with finite sides."""
+        return self.holds.all(axis=0) & self.finite
+
+    @property
+    def worst(self) -> np.ndarray:
+        """The larger of the parts' ratios [B]."""
+        return self.ratio.max(axis=1)
+
+
+def ratios(lhs: np.ndarray, rhs: np.ndarray, relation: str) -> np.ndarray:
+    """How much of the bound is used; above 1 where it is broken.
+
+    For ``<=``: lhs/rhs where rhs > 0; else infinite where lhs > rhs, and rhs/lhs (in [0, 1]) where lhs <= rhs < 0. An
+    instance with both sides 0 uses nothing of the bound: 0. For ``==``: 1 + relative difference of the sides.
+    """
+    with np.errstate(all="ignore"):
+        if relation == "==":
+            scale = np.maximum(np.abs(lhs), np.abs(rhs))
+            return 1 + np.where(scale > 0, np.abs(lhs - rhs) / np.where(scale > 0, scale, 1), 0.0)
+        negative = np.where(lhs > rhs, np.inf, np.where(rhs < 0, rhs / lhs, 0.0))
+        return np.where(rhs > 0, np.maximum(lhs / np.where(rhs > 0, rhs, 1), 0.0), negative)
+
+
+def per_part(side: Array, batch: Batch) -> Array:
+    """A side as [B, P]."""
+    if side.ndim == len(batch.lead):
+        return side[..., None]
+    return side
+
+
+def evaluate(claim: Claim, batch: Batch) -> Evaluation:
+    """The claim on a float batch, vectorised; instances that overflow are marked as not finite."""
+    if batch.domain != claim.domain:
+        raise InputError(
+            f"claim {claim.id} speaks of a {claim.domain}, but the instance is a {batch.domain}"
+        )
+    size = len(batch)
+    holds = np.ones((len(claim.hypotheses), size), dtype=bool)
+    with np.errstate(all="ignore"):
+        finite = np.ones(size, dtype=bool)
+        for row, hypothesis in zip(holds, claim.hypotheses, strict=True):
+            margin = np.asarray(hypothesis.margin(batch), dtype=np.float64).reshape(size, -1)
+            row[:] = (margin >= 0).all(axis=1)
+            finite &= ~np.isnan(margin).any(axis=1)
+        lhs = np.asarray(per_part(claim.lhs(batch), batch), dtype=np.float64)
+        rhs = np.asarray(per_part(claim.rhs(batch), batch), dtype=np.float64)
+        finite &= np.isfinite(lhs).all(axis=1) & np.isfinite(rhs).all(axis=1)
+    return Evaluation(holds, ratios(lhs, rhs, claim.relation), finite)
+
+
+class Outcome(IntEnum):
+    """What balls say of one instance."""
+
+    HOLDS = 0
+    """Every hypothesis and the conclusion, for certain."""
+    VIOLATED = 1
+    """Every hypothesis for certain, and the conclusion for certain not."""
+    UNDECIDED = 2
+    """Admissible, but the two sides cannot be told apart (equality cases stay here)."""
+    INADMISSIBLE = 3
+    """Some hypothesis fails for certain."""
+    UNKNOWN = 4
+    """Some hypothesis cannot be decided."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Certified outcomes [B], the sides' ratio at the balls' midpoints [B, P], and for undecided instances the bits to
+    which both sides agree (2^-q relative)."""
+
+    outcome: np.ndarray
+    ratio: np.ndarray
+    agree_bits: np.ndarray
+
+    def count(self, outcome: Outcome) -> int:
+        return int((self.outcome == outcome).sum())
+
+
+def certify(claim: Claim, batch: Batch, *, most_bits: int = MOST_BITS) -> Certificate:
+    """The claim on each instance in ball arithmetic; undecided ones again with more bits, up to ``most_bits``."""
+    result = _certify(claim, batch, START_BITS)
+    bits = START_BITS
+    while (bits := 2 * bits) <= most_bits:
+        open_ = np.flatnonzero(np.isin(result.outcome, (Outcome.UNDECIDED, Outcome.UNKNOWN)))
+        if len(open_) == 0:
+            break
+        again = _certify(claim, batch.take(open_), bits)
+        result.outcome[open_] = again.outcome
+        result.ratio[open_] = again.ratio
+        result.agree_bits[open_] = again.agree_bits
+    return result
+
+
+def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
+    ops = ball(bits)
+    balls: Any = batch.to(ops)
+    size = len(batch)
+    state = np.ones(size, dtype=np.int8)  # +1 all hypotheses certain, 0 some undecided, -1 some false
+    for hypothesis in claim.hypotheses:
+        decided = ops.nonnegative(_as_balls(hypothesis.margin(balls), ops))
+        state = np.minimum(state, decided.reshape(size, -1).min(axis=1))
+    lhs = _as_balls(per_part(claim.lhs(balls), batch), ops)
+    rhs = _as_balls(per_part(claim.rhs(balls), batch), ops)
+    gap = rhs - lhs
+    decided = ops.nonnegative(gap)
+    if claim.relation == "==":
+        # An identity can be contradicted (0 outside the residual ball) but a ball never proves it.
+        decided = np.where(ops.sign(gap) != 0, -1, 0).astype(np.int8)
+    conclusion = decided.reshape(size, -1).min(axis=1)
+    outcome = np.select(
+        [state < 0, state == 0, conclusion > 0, conclusion < 0],
+        [Outcome.INADMISSIBLE, Outcome.UNKNOWN, Outcome.HOLDS, Outcome.VIOLATED],
+        Outcome.UNDECIDED,
+    )
+    with np.errstate(all="ignore"):
+        left, right = lhs.midpoints(), rhs.midpoints()
+        scale = np.maximum(np.abs(left), np.abs(right))
+        spread = np.abs(gap.midpoints()) + gap.radii()
+        agree = -np.log2(np.where(scale > 0, spread / np.where(scale > 0, scale, 1), spread))
+    return Certificate(outcome, ratios(left, right, claim.relation), agree.min(axis=1))
+
+
+def _as_balls(side: Array, ops: Any) -> BallArray:
+    return side if isinstance(side, BallArray) else ops.asarray(side)

@@ -1,0 +1,91 @@
+"""Looking for one counterexample of one claim: found on floats, confirmed in balls, made small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from ..claims import Claim
+from ..instances import Batch, Free, domain
+from .effort import EFFORTS, Effort
+from .evaluation import Outcome, certify
+from .search import Tally, generator, optimise, tally_chunk
+from .shrink import cost, shrink
+from .witness import Witness
+
+SMALL_CHUNKS = 6
+CANDIDATES = 5
+"""Confirmed instances that are shrunk, to keep the most readable."""
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What :func:`falsify` did: the witness if there is one, the admissible instances looked at, the float violations,
+    and how many of those balls explained as rounding."""
+
+    witness: Witness | None
+    instances: int
+    violations: int
+    rounding: int
+
+
+def build(free: Free, claim: Claim) -> Batch:
+    """The instance of free variables, floats."""
+    with np.errstate(all="ignore"):
+        return domain(claim.domain).build(free)
+
+
+def confirmed(
+    claim: Claim, suspects: Iterable[tuple[float, Free]], *, most: int, wanted: int
+) -> list[Batch]:
+    """Up to ``wanted`` suspects that balls confirm, among the first ``most``."""
+    found: list[Batch] = []
+    for _, free in islice(suspects, most):
+        batch = build(free, claim)
+        if certify(claim, batch).outcome[0] == Outcome.VIOLATED:
+            found.append(batch)
+            if len(found) == wanted:
+                break
+    return found
+
+
+def simplest(claim: Claim, batches: list[Batch]) -> Batch:
+    """The most readable of the shrunk instances."""
+    return min((shrink(claim, batch) for batch in batches), key=lambda w: cost(claim, w))
+
+
+def _reading_order(item: tuple[float, Free]) -> tuple[bool, int]:
+    """Positive right sides first (their ratio is finite), then the fewest numbers."""
+    ratio, free = item
+    return ratio == np.inf, sum(x.size for x in free.values())
+
+
+def falsify(
+    claim: Claim, *, seed: int = 0, effort: Effort = EFFORTS["quick"], dropped: str | None = None
+) -> Hunt:
+    """Search the smallest shapes first, then the domain's whole sample, then optimise; stop at confirmed witnesses and
+    keep the most readable.
+
+    A float violation that balls do not confirm is rounding and is counted as such, never reported as a refutation.
+    """
+    total = Tally()
+    for small in (True, False):
+        stage = Tally()
+        for index in range(SMALL_CHUNKS):
+            stage.merge(tally_chunk([claim], claim.domain, seed, index, small=small)[0])
+        total.merge(stage)
+        by_size = sorted(stage.suspects.items, key=_reading_order)
+        found = confirmed(claim, by_size, most=64, wanted=CANDIDATES)
+        found = found or confirmed(claim, stage.suspects.items, most=64, wanted=1)
+        if not found and stage.best:
+            starts = [item for best in stage.best for item in best.items[: effort.starts]]
+            rng = generator(seed, claim.id, "falsify", int(small))
+            climbed = optimise(claim, starts, rng, effort, part=None)
+            found = confirmed(claim, [c for c in climbed if c[0] > 1], most=64, wanted=1)
+        if found:
+            witness = Witness(claim, simplest(claim, found), dropped)
+            return Hunt(witness, total.admissible, total.violations, 0)
+    return Hunt(None, total.admissible, total.violations, total.violations)

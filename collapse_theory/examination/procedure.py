@@ -1,0 +1,122 @@
+"""The examination of claims: search, balls, optimisation, necessity, in one pass over a shared sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count, groupby
+
+from ..claims import Claim
+from . import columns
+from .effort import Effort, effort as effort_named
+from .evaluation import Certificate
+from .evidence import Evidence
+from .result import Result
+from .search import Tally, merge_until, most_chunks, tally_chunk
+from .witness import Witness
+from .workers import Workers
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    pass
+
+
+def examine(
+    claim: Claim,
+    *,
+    seed: int = 0,
+    effort: str | Effort = "quick",
+    progress: Progress = _silent,
+) -> Result:
+    """Put one claim to the test: sampled, optimised, enclosed, tight, necessary.
+
+    ``effort`` is "quick" (20,000 steps or 1,000 runs), "default" (1,000,000 or 20,000) or "thorough"; it is counted in
+    instances, so ``seed`` fixes the result. Raises :class:`~collapse_theory.errors.InputError` on bad input.
+    """
+    return examine_all([claim], seed=seed, effort=effort, progress=progress)[0]
+
+
+def examine_all(
+    claims: Sequence[Claim],
+    *,
+    seed: int = 0,
+    effort: str | Effort = "quick",
+    workers: int = 1,
+    progress: Progress = _silent,
+) -> list[Result]:
+    """Examine several claims; those of one domain share one sample. More ``workers`` change the time only.
+
+    On more than one worker the claims must be the toolkit's own, or made of importable functions.
+    """
+    amount = effort_named(effort)
+    with Workers(workers) as pool:
+        tallies = _search_all(claims, seed, amount, pool, progress)
+        blocks = _enclose_all(claims, seed, amount, pool, progress)
+        arguments = [
+            (claim, tallies[claim.id], tallies.get(_mended_id(claim)), blocks[claim.id], seed, amount)
+            for claim in claims
+        ]
+        results = []
+        for done, (evidence, witness) in enumerate(pool.map(_columns, arguments), start=1):
+            progress("tightness and necessity", done, len(claims))
+            results.append(Result(claims[done - 1], evidence, witness))
+        return results
+
+
+def _mended_id(claim: Claim) -> str:
+    return claim.mended().id if claim.missing else ""
+
+
+def _search_all(
+    claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
+) -> dict[str, Tally]:
+    tallies: dict[str, Tally] = {}
+    for name, members in groupby(sorted(claims, key=lambda c: c.domain), key=lambda c: c.domain):
+        own = list(members)
+        enough = amount.instances(name)
+        chunks = pool.map(_tally_with_mended, ((own, name, seed, index) for index in count()))
+        together = [c.id for c in own] + [_mended_id(c) for c in own if c.missing]
+        totals: list[Tally] = []
+        for totals in merge_until(len(together), chunks, enough, most_chunks(name, enough)):
+            fewest = min(t.admissible for t in totals)
+            progress(f"searching {name}s", min(fewest, enough), enough)
+        tallies.update(zip(together, totals, strict=True))
+    return tallies
+
+
+def _tally_with_mended(claims: list[Claim], name: str, seed: int, index: int) -> list[Tally]:
+    # A mended claim is made here, in the worker, since only registered claims travel by id.
+    return tally_chunk([*claims, *(c.mended() for c in claims if c.missing)], name, seed, index)
+
+
+def _enclose_all(
+    claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
+) -> dict[str, list[Certificate]]:
+    size = min(columns.BLOCK, max(1, amount.enclosed // 10))
+    per_claim = -(-amount.enclosed // size)
+    work = [(claim, seed, index, size) for claim in claims for index in range(per_claim)]
+    blocks: dict[str, list[Certificate]] = {claim.id: [] for claim in claims}
+    for done, block in enumerate(pool.map(columns.enclose_block, work), start=1):
+        blocks[work[done - 1][0].id].append(block)
+        progress("enclosing in balls", done * size, len(work) * size)
+    return blocks
+
+
+def _columns(
+    claim: Claim,
+    tally: Tally,
+    mended: Tally | None,
+    blocks: list[Certificate],
+    seed: int,
+    amount: Effort,
+) -> tuple[dict[str, Evidence], Witness | None]:
+    searched, parts, witness = columns.searched(claim, tally, seed, amount)
+    pieces = [
+        columns.enclosed(claim, blocks, parts),
+        searched,
+        columns.tight(claim, parts),
+        columns.necessary(claim, tally, mended, seed, amount),
+    ]
+    return {piece.column: piece for piece in pieces}, witness

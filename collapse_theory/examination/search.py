@@ -1,0 +1,173 @@
+"""Searching for counterexamples on floats: one shared sample for all claims of a domain, then optimisation of lhs/rhs.
+
+The sample is a sequence of chunks, each of one shape and each a function of (seed, domain, index) alone; so any number of
+workers sees the same sample. Seven chunks in eight are small shapes, the eighth large (5% of the instances).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..claims import Claim
+from ..instances import Batch, Free, domain
+from ..instances._sampling import perturb
+from .effort import Effort
+from .evaluation import Evaluation, evaluate
+
+CHUNK = {"step": (8192, 3072), "run": (512, 192)}
+"""Instances in a chunk of small shapes and in a chunk of large ones, by domain."""
+KEEP = 48
+"""Instances kept per chunk and kind (largest ratios first)."""
+SUSPECTS = 1024
+"""Float violations of a claim that are put to the balls, largest first."""
+HISTOGRAM = 50
+"""Bins of the ratio on [0, 1], for the report's figure."""
+
+
+@dataclass
+class Found:
+    """Instances of interest, largest ratio first: (ratio, free variables of one instance)."""
+
+    items: list[tuple[float, Free]] = field(default_factory=list)
+
+    def add(self, ratio: np.ndarray, free: Free, index: np.ndarray, keep: int = KEEP) -> None:
+        """Keep the ``keep`` largest of ``index`` (into ``ratio`` and ``free``)."""
+        order = index[np.argsort(-ratio[index], kind="stable")[:keep]]
+        self.items += [(float(ratio[i]), take(free, i)) for i in order]
+
+    def merge(self, other: Found, keep: int) -> None:
+        self.items = sorted(self.items + other.items, key=lambda item: -item[0])[:keep]
+
+
+@dataclass
+class Tally:
+    """What a search knows of one claim. ``best`` are admissible instances by part; ``dropped`` those that violate one
+    hypothesis alone, by its id, worst first."""
+
+    drawn: int = 0
+    admissible: int = 0
+    violations: int = 0
+    worst: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    suspects: Found = field(default_factory=Found)
+    best: list[Found] = field(default_factory=list)
+    dropped: dict[str, Found] = field(default_factory=dict)
+    dropped_count: dict[str, int] = field(default_factory=dict)
+    histogram: np.ndarray = field(default_factory=lambda: np.zeros(HISTOGRAM, dtype=np.int64))
+
+    def merge(self, other: Tally) -> None:
+        self.drawn += other.drawn
+        self.admissible += other.admissible
+        self.violations += other.violations
+        self.worst = np.maximum(self.worst, other.worst)
+        self.suspects.merge(other.suspects, SUSPECTS)
+        self.best = self.best or [Found() for _ in other.best]
+        for mine, theirs in zip(self.best, other.best, strict=True):
+            mine.merge(theirs, 2 * KEEP)
+        for name, found in other.dropped.items():
+            self.dropped.setdefault(name, Found()).merge(found, 2 * KEEP)
+            self.dropped_count[name] = self.dropped_count.get(name, 0) + other.dropped_count[name]
+        self.histogram += other.histogram
+
+
+def take(free: Free, index: int) -> Free:
+    """The free variables of one instance, as a batch of one."""
+    return {name: x[index : index + 1].copy() for name, x in free.items()}
+
+
+def generator(seed: int, *path: str | int) -> np.random.Generator:
+    """An independent random stream for a place in the examination, named by words and numbers."""
+    words = [zlib.crc32(p.encode()) if isinstance(p, str) else p for p in path]
+    return np.random.default_rng([seed, *words])
+
+
+def chunk(domain_name: str, seed: int, index: int, *, small: bool = False) -> tuple[Free, Batch]:
+    """Chunk ``index`` of the domain's sample; ``small`` draws the smallest shapes only (for witnesses to read)."""
+    rng = generator(seed, domain_name, "small" if small else "sample", index)
+    where = domain(domain_name)
+    large = index % 8 == 7 and not small
+    shape = where.shape(rng, large=large, small=small)
+    free = where.draw(rng, shape, CHUNK[domain_name][large])
+    with np.errstate(all="ignore"):
+        return free, where.build(free)
+
+
+def tally_chunk(
+    claims: Sequence[Claim], domain_name: str, seed: int, index: int, *, small: bool = False
+) -> list[Tally]:
+    """Every claim on one chunk, evaluated once."""
+    free, batch = chunk(domain_name, seed, index, small=small)
+    return [tally(claim, free, evaluate(claim, batch)) for claim in claims]
+
+
+def tally(claim: Claim, free: Free, evaluation: Evaluation) -> Tally:
+    """Count and keep what matters of one evaluated chunk."""
+    admissible, ratio, worst = evaluation.admissible, evaluation.ratio, evaluation.worst
+    out = Tally(drawn=len(admissible), admissible=int(admissible.sum()))
+    inside = ratio[admissible]
+    out.worst = inside.max(axis=0, initial=0.0)
+    over = np.flatnonzero(admissible & (worst > 1))
+    out.violations = len(over)
+    out.suspects.add(worst, free, over, SUSPECTS // 4)
+    out.histogram = np.histogram(np.minimum(inside.max(axis=1, initial=0.0), 1), HISTOGRAM, (0, 1))[0]
+    for part in range(ratio.shape[1]):
+        found = Found()
+        found.add(ratio[:, part], free, np.flatnonzero(admissible & (worst <= 1)))
+        out.best.append(found)
+    for j, hypothesis in enumerate(claim.hypotheses):
+        others = np.delete(evaluation.holds, j, axis=0).all(axis=0)
+        alone = np.flatnonzero(others & ~evaluation.holds[j] & evaluation.finite)
+        out.dropped[hypothesis.id] = Found()
+        out.dropped[hypothesis.id].add(worst, free, alone, 8)
+        out.dropped_count[hypothesis.id] = len(alone)
+    return out
+
+
+def merge_until(
+    count: int, chunks: Iterable[list[Tally]], enough: int, most_chunks: int
+) -> Iterator[list[Tally]]:
+    """Merge chunks in order until every claim has ``enough`` admissible instances; yields the totals after each chunk.
+
+    Stops after ``most_chunks`` even so: a claim whose hypotheses are hardly ever met must not search for ever.
+    """
+    totals = [Tally() for _ in range(count)]
+    for number, tallies in enumerate(chunks, start=1):
+        for total, new in zip(totals, tallies, strict=True):
+            total.merge(new)
+        yield totals
+        if number >= most_chunks or min(t.admissible for t in totals) >= enough:
+            return
+
+
+def most_chunks(domain_name: str, enough: int) -> int:
+    """The sample's longest length: ten times what would do if every instance were admissible."""
+    return 16 + 10 * enough // CHUNK[domain_name][0]
+
+
+def optimise(
+    claim: Claim, starts: list[tuple[float, Free]], rng: np.random.Generator, effort: Effort, *, part: int | None
+) -> list[tuple[float, Free]]:
+    """Drive lhs/rhs up from the given instances: random neighbours, many copies of each start at once, the best of them
+    the next round's start. ``part`` None means the worst part. Returns the improved instances, best first.
+    """
+    where = domain(claim.domain)
+    out = []
+    for ratio, free in starts:
+        best_ratio, best = ratio, free
+        for _ in range(effort.rounds):
+            copies = {k: np.repeat(v, effort.copies, axis=0) for k, v in best.items()}
+            neighbours = perturb(rng, copies)
+            with np.errstate(all="ignore"):
+                evaluation = evaluate(claim, where.build(neighbours))
+            value = evaluation.worst if part is None else evaluation.ratio[:, part]
+            value = np.where(evaluation.admissible, value, -1.0)
+            winner = int(np.argmax(value))
+            if value[winner] > best_ratio:
+                best_ratio, best = float(value[winner]), take(neighbours, winner)
+            if best_ratio == np.inf:
+                break
+        out.append((best_ratio, best))
+    return sorted(out, key=lambda item: -item[0])

@@ -1,0 +1,189 @@
+"""Making a witness small enough to read: fewer examples, labels, dimensions and steps; few digits; zeros and ones.
+
+Greedy descent from a witness already found, all candidates of a round evaluated as one float batch, and the simplest that
+balls confirm taken. (``hypothesis.find`` shrinks too, but only what it generated itself: it cannot begin from a given
+instance, and a violation found by optimisation may be too rare to be drawn again.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..claims import Claim
+from ..instances import Batch
+from .evaluation import evaluate
+from .witness import confirm
+
+BOUNDS = ("radius", "pbar", "curvature")
+"""Data that must bound something: rounded upwards, since rounding down mostly breaks a hypothesis."""
+ROUNDS = 400
+
+
+def complexity(batch: Batch) -> float:
+    """How hard a batch of one is to read: numbers to write down, their digits, minus signs, far exponents."""
+    total = 0.0
+    for name, array in batch.values.items():
+        if name in batch.INTEGERS:
+            total += 0.5 * array.size
+        else:
+            total += sum(map(digits, np.ravel(array)))
+    return total
+
+
+def burden(ratio: float) -> float:
+    """A price on witnesses that persuade less: a right side that is not positive (``ratio`` is then infinite), or a
+    violation so thin that a reader cannot see it."""
+    return 20.0 if ratio == np.inf else 2 * max(0.0, -1 - np.log10(ratio - 1))
+
+
+def cost(claim: Claim, witness: Batch) -> float:
+    """What shrinking makes small."""
+    return complexity(witness) + burden(evaluate(claim, witness).worst[0])
+
+
+def digits(x: float) -> float:
+    """Cost of one number: 0 for 0, 1 for 1, more for every digit, a sign or an exponent."""
+    if x == 0:
+        return 0.5
+    _, figures, exponent = Decimal(repr(float(x))).normalize().as_tuple()
+    leading = len(figures) + int(exponent) - 1  # decimal exponent of the leading digit
+    unit = 0.0 if figures == (1,) else 0.2
+    return 1 + 2 * (len(figures) - 1) + unit + 0.3 * (x < 0) + 1.0 * abs(leading)
+
+
+def roundings(x: float, *, upwards: bool) -> Iterator[float]:
+    """Simpler numbers near ``x``, simplest first."""
+    if x == 0:
+        return
+    yield 0.0
+    sign = 1.0 if x > 0 else -1.0
+    yield sign
+    yield -x if x < 0 else x
+    exponent = int(np.floor(np.log10(abs(x))))
+    for nearer in (0, exponent // 2 if exponent > 0 else -(-exponent // 2)):
+        # The same leading digit at a more familiar size; a bound is not blown up for that.
+        if abs(nearer) < abs(exponent) and not (upwards and nearer > exponent):
+            yield float(f"{x:.0e}".split("e")[0] + f"e{nearer}")
+    for kept in (1, 2, 3, 4, 6):
+        step = Decimal(10) ** (exponent + 1 - kept)
+        quotient = Decimal(float(x)) / step
+        down = int(quotient.to_integral_value("ROUND_FLOOR"))
+        for whole in (down + 1,) if upwards else (down, down + 1):
+            yield float(whole * step)
+
+
+class Change(NamedTuple):
+    """One number of a batch of one replaced, and by how much that lowers :func:`complexity`."""
+
+    name: str
+    index: tuple[int, ...]
+    value: float
+    saved: float
+
+
+def _rounded(batch: Batch) -> Iterator[Change]:
+    """All simplifications of one number; batch weights stay, since they must sum to 1."""
+    for name, array in batch.values.items():
+        if name in batch.INTEGERS or name == "example_weights":
+            continue
+        for index in np.ndindex(array.shape):
+            x = float(array[index])
+            before = digits(x)
+            for simpler in dict.fromkeys(roundings(x, upwards=name in BOUNDS)):
+                saved = before - digits(simpler)
+                if saved > 0:
+                    yield Change(name, index, simpler, saved)
+
+
+def _removals(batch: Batch) -> Iterator[Batch]:
+    """All smaller shapes: one example, dimension, seen label or step less."""
+    axes = batch.AXES
+    sizes = {
+        axis: batch.values[name].shape[1 + place]
+        for name, names in axes.items()
+        for place, axis in enumerate(names)
+    }
+    for axis, size in sizes.items():
+        first, least = (2, 3) if axis == "K" else (0, 1)
+        if size <= least:
+            continue
+        for gone in range(first, size):
+            values: dict[str, Any] = {}
+            for name, array in batch.values.items():
+                if axis in axes[name]:
+                    array = np.delete(array, gone, axis=1 + axes[name].index(axis))
+                values[name] = array
+            labels = values["labels"]
+            if axis == "K":
+                values["labels"] = np.where(labels > gone, labels - 1, np.minimum(labels, size - 2))
+            total = values["example_weights"].sum(axis=-1, keepdims=True)
+            if np.any(total == 0):
+                continue
+            values["example_weights"] = values["example_weights"] / total
+            yield replace(batch, **values)
+
+
+def _applied(batch: Batch, changes: list[Change]) -> Batch:
+    """A batch that holds one changed copy of a batch of one for every change."""
+    values = {k: np.repeat(v, len(changes), axis=0) for k, v in batch.values.items()}
+    for row, change in enumerate(changes):
+        values[change.name][(row, *change.index[1:])] = change.value
+    return replace(batch, **values)
+
+
+def shrink(claim: Claim, witness: Batch) -> Batch:
+    """A simpler instance that still refutes ``claim`` for certain, from one that does (a float batch of one)."""
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in _removals(witness):
+            if confirm(claim, candidate) is not None:
+                witness, smaller = candidate, True
+                break
+    weights = witness.values["example_weights"]
+    uniform = np.full_like(weights, 1 / weights.shape[-1])
+    even = replace(witness, example_weights=uniform)
+    if confirm(claim, even) is not None:
+        witness = even
+    for _ in range(ROUNDS):
+        changes = list(_rounded(witness))
+        if not changes:
+            return witness
+        candidates = _applied(witness, changes)
+        evaluation = evaluate(claim, candidates)
+        now = burden(evaluate(claim, witness).worst[0])
+        costs = {
+            int(i): burden(evaluation.worst[i]) - changes[i].saved
+            for i in np.flatnonzero(evaluation.admissible & (evaluation.worst > 1))
+        }
+        for i in sorted((i for i in costs if costs[i] < now), key=costs.__getitem__)[:40]:
+            if confirm(claim, candidates.take(i)) is not None:
+                witness = candidates.take(i)
+                break
+        else:
+            return witness
+    return witness
+
+
+def unused_fields(claim: Claim, witness: Batch) -> list[str]:
+    """Fields that neither the claim's hypotheses nor its sides read: replacing them by NaN changes nothing."""
+
+    def outputs(batch: Batch) -> list[np.ndarray]:
+        functions = [claim.lhs, claim.rhs, *(h.margin for h in claim.hypotheses)]
+        with np.errstate(all="ignore"):
+            return [np.asarray(f(batch)) for f in functions]
+
+    before = outputs(witness)
+    unused = []
+    for name, array in witness.values.items():
+        if name in witness.INTEGERS:
+            continue
+        after = outputs(replace(witness, **{name: np.full_like(array, np.nan)}))
+        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
+            unused.append(name)
+    return unused

@@ -1,0 +1,99 @@
+"""Witnesses: instances that refute a claim, certified in ball arithmetic, made small, saved and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import files
+from ..arithmetic import ball
+from ..claims import Claim, get_claim
+from ..errors import InputError
+from ..instances import Batch, domain
+from .evaluation import START_BITS, Certificate, Outcome, certify, per_part
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An instance (float batch of one) on which every hypothesis of ``claim`` holds and its conclusion fails, both for
+    certain. ``dropped`` names the hypothesis that was left out of a registered claim, if one was."""
+
+    claim: Claim
+    instance: Batch
+    dropped: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        base = self.claim.id
+        if self.dropped is not None:
+            base = base.removesuffix(f"_without_{self.dropped}")
+        return {
+            "schema": SCHEMA,
+            "kind": "witness",
+            "claim": base,
+            "revision": self.claim.revision,
+            "dropped": self.dropped,
+            "statement": self.claim.statement,
+            "instance": self.instance.to_dict(),
+            "certificate": sides(self.claim, self.instance),
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the witness as JSON, whole or not at all."""
+        return files.write_json(path, self.to_dict())
+
+
+def sides(claim: Claim, instance: Batch) -> dict[str, Any]:
+    """Enclosures of both sides and of every margin, as decimal strings ``[mid +/- rad]``."""
+    balls = instance.to(ball(START_BITS))
+
+    def show(x: Any) -> list[str]:
+        array = ball(START_BITS).asarray(x) if not hasattr(x, "balls") else x
+        return [b.str(12) for b in np.ravel(array.balls)]
+
+    return {
+        "bits": START_BITS,
+        "lhs": show(per_part(claim.lhs(balls), instance)),
+        "rhs": show(per_part(claim.rhs(balls), instance)),
+        "margins": {h.id: show(h.margin(balls)) for h in claim.hypotheses},
+    }
+
+
+def confirm(claim: Claim, instance: Batch) -> Certificate | None:
+    """The certificate if the instance refutes the claim for certain, else None."""
+    certificate = certify(claim, instance)
+    return certificate if certificate.outcome[0] == Outcome.VIOLATED else None
+
+
+def read_witness(path: str | Path) -> Witness:
+    """A witness of a registered claim from its file. Raises :class:`InputError` on a damaged or foreign file."""
+    data = files.read_json(path)
+    if not isinstance(data, Mapping) or data.get("kind") != "witness":
+        raise InputError(f"{path}: not a witness file; expected an object with kind 'witness'")
+    if data.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path}: schema {data.get('schema')!r} is not understood; this version reads {SCHEMA}"
+        )
+    claim = get_claim(str(data.get("claim")))
+    if data.get("revision") != claim.revision:
+        raise InputError(
+            f"{path}: written for revision {data.get('revision')} of {claim.id}, which is now at "
+            f"revision {claim.revision}; search again with: collapse-theory falsify {claim.id}"
+        )
+    dropped = data.get("dropped")
+    if dropped is not None:
+        claim = claim.drop(str(dropped))
+    instance = data.get("instance")
+    if not isinstance(instance, dict) or instance.get("domain") != claim.domain:
+        raise InputError(f"{path}: 'instance' must be a {claim.domain} instance")
+    try:
+        batch = domain(claim.domain).batch_type.from_dict(instance)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    return Witness(claim, batch, dropped)
+

@@ -1,0 +1,53 @@
+"""Running independent pieces of work in order, in this process or on several."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
+from typing import Any, Self
+
+from ..errors import InputError
+
+
+class Workers:
+    """``count`` processes (1: this one). Results come in the order of the work, so their number changes nothing."""
+
+    def __init__(self, count: int = 1) -> None:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"workers: got {count!r}, expected a whole number of at least 1")
+        self.count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        if self.count > 1:
+            # A spawned process inherits no threads or locks, and starts from the same state everywhere.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.count, mp_context=context)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def map(self, work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """``work(*a)`` for each ``a``, lazily and in order; at most a few pieces are ahead of the consumer."""
+        if self._pool is None:
+            for a in arguments:
+                yield work(*a)
+            return
+        pending: deque[Future[Any]] = deque()
+        source = iter(arguments)
+        try:
+            while True:
+                for a in islice(source, 3 * self.count - len(pending)):
+                    pending.append(self._pool.submit(work, *a))
+                if not pending:
+                    return
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

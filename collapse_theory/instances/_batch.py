@@ -1,0 +1,140 @@
+"""What every domain's batch has in common: fields with named axes, conversion, selection, validation, JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arithmetic import FLOAT, Array, BallArray, Ops
+from ..errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A batch of instances of one shape. Subclasses add array fields; axis 0 of each field is the instance.
+
+    ``AXES`` names each field's trailing axes, in the order of the arrays; ``INTEGERS`` are the fields that hold labels
+    (always NumPy integers, in every arithmetic).
+    """
+
+    AXES: ClassVar[dict[str, tuple[str, ...]]] = {}
+    INTEGERS: ClassVar[frozenset[str]] = frozenset()
+    domain: ClassVar[str] = ""
+
+    ops: Ops
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """The fields' arrays by name, without the arithmetic."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ops"}
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The batch axes' sizes."""
+        name, axes = next(iter(self.AXES.items()))
+        shape = getattr(self, name).shape
+        return tuple(shape[: len(shape) - len(axes)])
+
+    def __len__(self) -> int:
+        return self.lead[0]
+
+    def take(self, index: Any) -> Self:
+        """The instances at ``index`` (an integer gives a batch of one)."""
+        if isinstance(index, (int, np.integer)):
+            index = slice(int(index), int(index) + 1) if index != -1 else slice(-1, None)
+        return replace(self, **{name: array[index] for name, array in self.values.items()})
+
+    def to(self, ops: Ops) -> Self:
+        """The same instances in another arithmetic; floats convert to balls exactly."""
+        convert = {k: v for k, v in self.values.items() if k not in self.INTEGERS}
+        return replace(self, ops=ops, **{k: ops.asarray(v) for k, v in convert.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists that JSON keeps exactly (``repr`` of a float is exact). Only for float batches of one."""
+        if len(self) != 1:
+            raise ValueError(f"to_dict takes a batch of one instance, not {len(self)}")
+        return {
+            "domain": self.domain,
+            "values": {name: np.asarray(array)[0].tolist() for name, array in self.values.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_dict`. Raises :class:`InputError` on missing, unknown or malformed values."""
+        values = data.get("values")
+        if not isinstance(values, dict):
+            raise InputError("instance: 'values' is missing; it must map field names to numbers")
+        names = set(cls.AXES)
+        if set(values) != names:
+            odd = ", ".join(sorted(set(values) ^ names))
+            raise InputError(f"instance: fields {odd} are missing or unknown; expected {sorted(names)}")
+        return cls.create(**values)
+
+    @classmethod
+    def create(cls, **values: Any) -> Self:
+        """One instance from plain numbers and nested lists, checked. Raises :class:`InputError`.
+
+        Shapes are those of ``AXES`` without a batch axis. Subclasses fill in defaults.
+        """
+        sizes: dict[str, int] = {}
+        arrays: dict[str, np.ndarray] = {}
+        for name, axes in cls.AXES.items():
+            array = _numbers(name, values[name], integer=name in cls.INTEGERS)
+            if array.ndim != len(axes):
+                wanted = "[" + ", ".join(axes) + "]"
+                raise InputError(f"{name}: got shape {array.shape}, expected {wanted}")
+            for axis, size in zip(axes, array.shape, strict=True):
+                if size == 0:
+                    raise InputError(f"{name}: axis {axis} is empty; give at least one")
+                if sizes.setdefault(axis, size) != size:
+                    raise InputError(
+                        f"{name}: axis {axis} has {size} entries, other fields have {sizes[axis]}"
+                    )
+            arrays[name] = array[None]
+        batch = cls(ops=FLOAT, **arrays)
+        batch.check()
+        return batch
+
+    def check(self) -> None:
+        """Well-formedness beyond shapes; hypotheses are margins and are not checked here."""
+
+
+def _numbers(name: str, value: Any, *, integer: bool) -> np.ndarray:
+    if isinstance(value, BallArray):
+        raise InputError(f"{name}: give floats; convert the batch with .to(ball(bits)) afterwards")
+    if hasattr(value, "detach"):  # a torch tensor, without importing torch
+        value = value.detach().cpu().numpy()
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name}: rows have unequal lengths; give a rectangular array") from error
+    if array.dtype == bool or array.dtype.kind not in "iuf":
+        sample = array.flat[0] if array.size else value
+        raise InputError(f"{name}: got {sample!r} ({array.dtype}), expected numbers")
+    if integer:
+        if array.dtype.kind == "f":
+            raise InputError(f"{name}: got {array.flat[0]!r}, expected whole numbers")
+        return array.astype(np.int64)
+    array = array.astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        bad = array[~np.isfinite(array)].flat[0]
+        raise InputError(f"{name}: contains {bad}; every number must be finite")
+    return array
+
+
+def check_head(labels: np.ndarray, example_weights: np.ndarray, count: int) -> None:
+    """Labels in range, K >= 3, batch weights nonnegative with sum 1. Raises :class:`InputError`."""
+    if count < 3:
+        raise InputError(
+            f"weights: K = {count} labels, but a pair of unseen labels and a target need K >= 3"
+        )
+    if labels.min() < 0 or labels.max() >= count:
+        bad = labels[(labels < 0) | (labels >= count)].flat[0]
+        raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
+    if example_weights.min() < 0:
+        raise InputError(f"example_weights: {example_weights.min()} is negative; weights are >= 0")
+    total = example_weights.sum(axis=-1)
+    if np.any(np.abs(total - 1) > 1e-9):
+        raise InputError(f"example_weights: sum {total.flat[0]:.6g}; batch weights must sum to 1")

@@ -1,0 +1,122 @@
+"""What comes from outside: a clean array, or one line with the value and the fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collapse_theory.errors import InputError
+
+__all__ = ["check_labels", "check_pairs", "check_weighting", "integer", "numbers", "unseen_labels"]
+
+MOST_DEFAULT_PAIRS = 10_000
+"""More pairs than this are recorded only when they are named."""
+
+
+def numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """`value` as float64 array of finite numbers; text, booleans, NaN, infinities are refused."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not an array of numbers ({error}): give one") from None
+    mixed = _holds_other(value)  # NumPy silently makes floats of [True, 0.5]
+    if array.dtype.kind not in "iuf" or mixed:
+        shown = f"{value!r:.60}" if array.ndim == 0 or mixed else f"of type {array.dtype}"
+        raise InputError(f"{name} is {shown}: give real numbers")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        at = f" at index {place}" if array.ndim else ""
+        raise InputError(f"{name} holds {array[place]}{at}: every entry must be finite")
+    return array
+
+
+def _holds_other(value: Any) -> bool:
+    """Whether nested lists or tuples hold a boolean or text."""
+    if isinstance(value, (list, tuple)):
+        return any(_holds_other(entry) for entry in value)
+    return isinstance(value, (bool, str))
+
+
+def integer(name: str, value: Any, *, least: int) -> int:
+    """`value` as an int of at least `least`; booleans, floats and text are refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name} is {value!r:.60}: give an integer of at least {least}")
+    if value < least:
+        raise InputError(f"{name} is {value}: give an integer of at least {least}")
+    return int(value)
+
+
+def check_labels(labels: Any, *, heads: int, examples: int, classes: int) -> NDArray[np.int64]:
+    """Targets [N] or [H, N], integers in 0..K-1."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"labels are of type {array.dtype}: give integers from 0 to {classes - 1}")
+    if array.shape not in ((examples,), (heads, examples)):
+        raise InputError(
+            f"labels have shape {array.shape}: give [N] = ({examples},) "
+            f"or [H, N] = {heads, examples}"
+        )
+    outside = (array < 0) | (array >= classes)
+    if outside.any():
+        raise InputError(
+            f"labels hold {array[outside][0]}, but weights have {classes} rows: "
+            f"give labels from 0 to {classes - 1}"
+        )
+    return array.astype(np.int64)
+
+
+def check_weighting(
+    value: Any, *, heads: int, examples: int, batch_size: int | None
+) -> NDArray[np.float64]:
+    """Example weights [N] or [H, N]: none negative, and no possible batch of total weight zero."""
+    array = numbers("example_weights", value)
+    if array.shape not in ((examples,), (heads, examples)):
+        raise InputError(
+            f"example_weights have shape {array.shape}: give [N] = ({examples},) "
+            f"or [H, N] = {heads, examples}"
+        )
+    if (array < 0).any():
+        raise InputError(f"example_weights hold {array[array < 0][0]}: none may be negative")
+    zeros = int((array == 0).sum(axis=-1).max())
+    if zeros >= (batch_size or examples):
+        raise InputError(
+            f"example_weights hold {zeros} zeros, which can fill a whole batch: "
+            "leave those examples out or take a larger batch_size"
+        )
+    return array
+
+
+def unseen_labels(labels: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """The labels that are nobody's target, in any head, in increasing order."""
+    return np.setdiff1d(np.arange(classes), labels)
+
+
+def check_pairs(pairs: Any, unseen: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Pairs [P, 2] of distinct unseen labels; all of them where `pairs` is None."""
+    if pairs is None:
+        count = len(unseen) * (len(unseen) - 1) // 2
+        if len(unseen) < 2 or classes < 3:
+            raise InputError(
+                f"{len(unseen)} of {classes} labels are unseen, a pair needs 2 of at least 3: "
+                "leave targets out, add rows, or record nothing (record_every=None)"
+            )
+        if count > MOST_DEFAULT_PAIRS:
+            raise InputError(
+                f"{len(unseen)} unseen labels make {count:,} pairs: name those to follow (pairs=)"
+            )
+        first, second = np.triu_indices(len(unseen), k=1)
+        return np.stack([unseen[first], unseen[second]], axis=1)
+    array = np.asarray(pairs)
+    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != 2 or not len(array):
+        raise InputError(f"pairs are {pairs!r:.60}: give [P, 2] integers, such as [(0, 1)]")
+    if classes < 3:
+        raise InputError(f"weights have {classes} rows: a pair of unseen labels needs at least 3")
+    for u, v in array.tolist():
+        if u == v or u not in unseen or v not in unseen:
+            raise InputError(
+                f"pairs hold ({u}, {v}): give two distinct unseen labels, out of {unseen.tolist()}"
+            )
+    return array.astype(np.int64)

@@ -1,0 +1,205 @@
+"""The hot path: one SGD step of many softmax heads, in place, in two matrix products.
+
+`W <- (1 - eta lam) W - eta (P - Y)^T diag(a) X` with P the probabilities, Y the one-hot targets and
+a the batch weights. Each engine keeps the weights in the layout in which its products are fastest
+(benchmarks/linear_heads.py measures them) and takes as many heads at a time as keep the logits in
+the processor's cache; the large arrays are allocated once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+__all__ = ["Engine", "PerHeadEngine", "SharedEngine"]
+
+FEW_LABELS = 32
+"""Below this torch's softmax over the last axis is slower than its passes done one by one."""
+BLOCK_BYTES = 2**21
+"""Logits taken at a time: larger blocks leave the cache, smaller ones pay for more calls."""
+
+
+class Engine(ABC):
+    """Weights of H heads and one step of them.
+
+    Args:
+        weights: [H, K, n]; copied.
+        batch: B, the examples of a step.
+    """
+
+    def __init__(self, weights: Tensor, batch: int) -> None:
+        heads, labels, _ = weights.shape
+        self._labels, self._batch = labels, batch
+        size = BLOCK_BYTES // (batch * labels * weights.element_size())
+        size = min(max(size, 1), heads)
+        size = math.ceil(heads / math.ceil(heads / size))  # blocks of equal size
+        self._blocks = [slice(i, min(i + size, heads)) for i in range(0, heads, size)]
+        self._room = weights.new_empty(size * batch * labels)  # logits of one block
+
+    @property
+    @abstractmethod
+    def weights(self) -> Tensor:
+        """A view of the weights as [H, K, n]."""
+
+    @abstractmethod
+    def _positions(self, labels: Tensor) -> Tensor:
+        """Flat positions of targets [B] or [h, B] in the logits of one block of h heads."""
+
+    @abstractmethod
+    def _step(
+        self,
+        block: slice,
+        features: Tensor,
+        targets: Tensor,
+        weighting: Tensor | None,
+        step_size: float | Tensor,
+        decay: float | Tensor,
+    ) -> None:
+        """`step` for one block of heads."""
+
+    def targets(self, labels: Tensor) -> list[Tensor]:
+        """Where the targets, [B] or [H, B], lie in each block's logits: what `step` wants."""
+        if labels.ndim == 1:
+            labels = labels.expand(self._blocks[-1].stop, -1)
+        return [self._positions(labels[block]) for block in self._blocks]
+
+    def step(
+        self,
+        features: Tensor,
+        targets: list[Tensor],
+        weighting: Tensor | None,
+        step_size: float | Tensor,
+        decay: float | Tensor,
+    ) -> None:
+        """One step.
+
+        Args:
+            features: [B, n] of a shared batch, [H, B, n] of a batch for each head.
+            targets: what `targets` returned.
+            weighting: a_i [B] or [H, B] with sum 1, or None for 1/B.
+            step_size: eta, a number or [H].
+            decay: 1 - eta lam, a number or [H].
+        """
+        for block, positions in zip(self._blocks, targets, strict=True):
+            self._step(
+                block,
+                features if features.ndim == 2 else features[block],
+                positions,
+                weighting if weighting is None or weighting.ndim == 1 else weighting[block],
+                step_size[block] if isinstance(step_size, Tensor) else step_size,
+                decay[block] if isinstance(decay, Tensor) else decay,
+            )
+
+    def _gradient_(
+        self,
+        logits: Tensor,
+        axis: int,
+        targets: Tensor,
+        weighting: Tensor | None,
+        step_size: float | Tensor,
+    ) -> float:
+        """Turn logits into their gradient up to the factor returned, for the product to come.
+
+        Equal batch weights and one step size for all heads ride on that factor at no cost; anything
+        else is one more pass. `weighting` and `step_size` broadcast against the logits.
+        """
+        if axis == logits.ndim - 1 and logits.shape[axis] >= FEW_LABELS:
+            torch.softmax(logits, axis, out=logits)
+        else:
+            logits.sub_(torch.amax(logits, axis, keepdim=True)).exp_()
+            logits.div_(logits.sum(axis, keepdim=True))
+        flat = logits.view(-1)
+        if weighting is None and isinstance(step_size, float):
+            flat.scatter_add_(0, targets, flat.new_full((1,), -1.0).expand_as(targets))
+            return -step_size / self._batch
+        scale = step_size / self._batch if weighting is None else step_size * weighting
+        logits.mul_(scale)
+        shape = [1 if a == axis else size for a, size in enumerate(logits.shape)]
+        flat.scatter_add_(0, targets, -torch.as_tensor(scale).expand(shape).reshape(-1))
+        return -1.0
+
+
+class SharedEngine(Engine):
+    """All heads see the same batch: two plain matrix products for a block of heads.
+
+    Weights lie as [n, H, K], so that logits [B, h, K] = X [B, n] times weights [n, h K].
+    """
+
+    def __init__(self, weights: Tensor, batch: int) -> None:
+        super().__init__(weights, batch)
+        self._weights = weights.permute(2, 0, 1).contiguous()
+        self._flat = self._weights.view(weights.shape[2], -1)
+
+    @property
+    def weights(self) -> Tensor:
+        return self._weights.permute(1, 2, 0)
+
+    def _positions(self, labels: Tensor) -> Tensor:
+        starts = torch.arange(labels.numel()).view(self._batch, -1) * self._labels
+        return (starts + labels.T).reshape(-1)
+
+    def _step(
+        self,
+        block: slice,
+        features: Tensor,
+        targets: Tensor,
+        weighting: Tensor | None,
+        step_size: float | Tensor,
+        decay: float | Tensor,
+    ) -> None:
+        columns = slice(block.start * self._labels, block.stop * self._labels)
+        weights = self._flat[:, columns]
+        flat_logits = self._room[: self._batch * weights.shape[1]].view(self._batch, -1)
+        logits = flat_logits.view(self._batch, -1, self._labels)
+        torch.mm(features, weights, out=flat_logits)
+        if weighting is not None:
+            weighting = weighting[:, None, None] if weighting.ndim == 1 else weighting.T[:, :, None]
+        if isinstance(step_size, Tensor):
+            step_size = step_size[None, :, None]
+        alpha = self._gradient_(logits, 2, targets, weighting, step_size)
+        if isinstance(decay, Tensor):
+            self._weights[:, block].mul_(decay[None, :, None])
+            decay = 1.0
+        weights.addmm_(features.T, flat_logits, beta=decay, alpha=alpha)
+
+
+class PerHeadEngine(Engine):
+    """Each head sees a batch of its own: batched products. Weights lie as [H, K, n]."""
+
+    def __init__(self, weights: Tensor, batch: int) -> None:
+        super().__init__(weights, batch)
+        self._weights = weights.clone(memory_format=torch.contiguous_format)
+
+    @property
+    def weights(self) -> Tensor:
+        return self._weights
+
+    def _positions(self, labels: Tensor) -> Tensor:
+        starts = torch.arange(len(labels))[:, None] * (self._labels * self._batch)
+        return (starts + torch.arange(self._batch) + labels * self._batch).reshape(-1)
+
+    def _step(
+        self,
+        block: slice,
+        features: Tensor,
+        targets: Tensor,
+        weighting: Tensor | None,
+        step_size: float | Tensor,
+        decay: float | Tensor,
+    ) -> None:
+        weights = self._weights[block]
+        logits = self._room[: len(weights) * self._labels * self._batch]
+        logits = logits.view(-1, self._labels, self._batch)
+        torch.bmm(weights, features.transpose(1, 2), out=logits)
+        if weighting is not None:
+            weighting = weighting[..., None, :]
+        if isinstance(step_size, Tensor):
+            step_size = step_size[:, None, None]
+        alpha = self._gradient_(logits, 1, targets, weighting, step_size)
+        if isinstance(decay, Tensor):
+            weights.mul_(decay[:, None, None])
+            decay = 1.0
+        weights.baddbmm_(logits, features, beta=decay, alpha=alpha)

@@ -1,0 +1,175 @@
+"""Records on disk: an .npz without pickles, with a JSON header, written whole or not at all.
+
+The header holds the schema, the seed, the dtype, the versions, the configuration, and the shape and
+type of every array, against which the reader checks the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collapse_theory.errors import InputError
+from collapse_theory.trajectories._config import LinearConfig
+
+if TYPE_CHECKING:
+    from collapse_theory.trajectories._runs import LinearRuns
+
+__all__ = ["load", "save"]
+
+KIND = "linear_runs"
+SCHEMA = 1
+SCHEDULES = ("step_size", "weight_decay")
+
+SHAPES = {
+    "pairs": "P2",
+    "unseen": "U",
+    "recorded": "R",
+    "states": "S",
+    "step_size": "HR",
+    "weight_decay": "HR",
+    "radius": "H",
+    "decay_product": "HS",
+    "distance": "HSP",
+    "next_distance": "HRP",
+    "trace": "HRP",
+    "largest_logmean": "HRP",
+    "residual": "HRP",
+    "loss": "HR",
+    "unseen_mass": "HR",
+    "norms": "HSK",
+    "cosine": "HSP",
+    "centred_cosine": "HSP",
+    "final_weights": "HKn",
+    "weights": "HSKn",
+}
+"""Axes of arrays of `LinearRuns`, S being the R + 1 states; the others have more than one form."""
+FREE = ("features", "labels", "example_weights", "indices")
+OPTIONAL = ("weights", "example_weights", "indices")
+
+
+def save(runs: LinearRuns, path: Path) -> None:
+    """Write `runs` to `path`; see `LinearRuns.save`."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in (*SHAPES, *FREE):
+        value = getattr(runs, name)
+        if value is not None:
+            arrays[name] = np.asarray(value)
+    config: dict[str, Any] = {}
+    for entry in fields(LinearConfig):
+        value = getattr(runs.config, entry.name)
+        if entry.name in SCHEDULES and np.ndim(value):
+            arrays[f"config.{entry.name}"] = np.asarray(value, dtype=np.float64)
+            value = None
+        elif entry.name == "seeds" and np.ndim(value):
+            value = [int(seed) for seed in value]
+        config[entry.name] = value.item() if isinstance(value, np.generic) else value
+    header = {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "seed": config["seeds"],
+        "dtype": runs.config.dtype,
+        "versions": dict(runs.versions),
+        "configuration": config,
+        "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()},
+    }
+    _write_whole(path, {"header": np.array(json.dumps(header)), **arrays})
+
+
+def _write_whole(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write the .npz beside its place, then rename it; an interruption leaves nothing behind."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp's files are private, a result is not
+        temporary.replace(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(
+            f"cannot write {path} ({reason}): choose a place that is writable"
+        ) from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The fields of the `LinearRuns` in `path`; see `LinearRuns.load`."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or "header" not in archive.files:
+                raise InputError(f"{path} is not a record of runs: give a file that `save` wrote")
+            header = json.loads(str(archive["header"]))
+            _check_header(header, path)
+            arrays = {name: archive[name] for name in archive.files if name != "header"}
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"cannot read {path} ({reason}): give a file that `save` wrote") from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+        raise InputError(f"{path} is damaged or not a record of runs: make it anew") from None
+    declared = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    if declared != header["arrays"]:
+        raise InputError(
+            f"{path} is damaged: its arrays are not those its header lists: make it anew"
+        )
+    return _fields(header, arrays, path)
+
+
+def _check_header(header: Any, path: Path) -> None:
+    """Refuse what this version does not understand."""
+    if not isinstance(header, dict) or header.get("kind") != KIND:
+        raise InputError(f"{path} is not a record of linear runs: give a file that `save` wrote")
+    if header.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path} has schema {header.get('schema')!r}, this version reads {SCHEMA}: "
+            "make it anew, or install the version that wrote it"
+        )
+    for name in ("versions", "configuration", "arrays"):
+        if not isinstance(header.get(name), dict):
+            raise InputError(f"{path} is damaged: its header has no {name}: make it anew")
+
+
+def _fields(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path) -> dict[str, Any]:
+    """Check the shapes against one another and build the fields of `LinearRuns`."""
+    values = dict(header["configuration"])
+    for name in SCHEDULES:
+        if f"config.{name}" in arrays:
+            values[name] = arrays.pop(f"config.{name}")
+    known = {*SHAPES, *FREE}
+    if set(arrays) - known or known - set(arrays) - set(OPTIONAL):
+        raise InputError(f"{path} is damaged: arrays are missing or unknown: make it anew")
+    if values.keys() != {entry.name for entry in fields(LinearConfig)}:
+        raise InputError(f"{path} is damaged: its configuration is not complete: make it anew")
+    sizes: dict[str, int] = {"2": 2}
+    for name, axes in SHAPES.items():
+        if name in arrays:
+            shape = arrays[name].shape
+            same = len(shape) == len(axes)
+            if not same or any(
+                sizes.setdefault(a, s) != s for a, s in zip(axes, shape, strict=True)
+            ):
+                raise InputError(f"{path} is damaged: {name} has shape {shape}: make it anew")
+    try:
+        config = LinearConfig(**values)
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
+    return {"config": config, "versions": header["versions"], **arrays}

@@ -1,0 +1,1 @@
+"""Why the claims hold: SymPy derivations (`proofs.symbolic`) and machine-checked proofs."""

@@ -1,0 +1,70 @@
+"""Whether two expressions at a small size are the same function, where neither divides by zero.
+
+Exponentials, logarithms of sums, and square roots are replaced from the inside by unknowns, the same unknown wherever
+the arguments agree; then two rational functions are compared. This is exact; it can miss an agreement,
+never invent one.
+"""
+
+from collections.abc import Callable
+
+from sympy import Abs, Add, Dummy, Expr, Max, Mul, Number, Piecewise, Pow, Rational, S, exp, log, sympify
+
+from ._algebra import is_zero
+
+
+def agree(first: Expr, second: Expr) -> bool:
+    """Whether the two are shown to be equal. Of a `Piecewise` the first case is taken: the generic one."""
+    unknowns = _Unknowns()
+    return is_zero(unknowns.replace(sympify(first)) - unknowns.replace(sympify(second)))
+
+
+class _Unknowns:
+    """Replaces what is not rational by unknowns; remembers what they stand for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[tuple[Expr, Dummy]]] = {"exp": [], "log": [], "root": []}
+
+    def replace(self, node: Expr) -> Expr:
+        """`node` as a rational expression in symbols and unknowns."""
+        if not node.args:
+            return node
+        if isinstance(node, Piecewise):
+            return self.replace(node.args[0][0])
+        if isinstance(node, Abs):
+            return self._unknown("root", self.replace(node.args[0]) ** 2)
+        args = [self.replace(argument) for argument in node.args]
+        if isinstance(node, exp):
+            return self._exp(args[0])
+        if isinstance(node, log):
+            return self._log(args[0])
+        if isinstance(node, Pow) and isinstance(args[1], Rational) and args[1].q == 2:
+            return self._unknown("root", args[0]) ** args[1].p
+        return node.func(*args)
+
+    def _unknown(self, kind: str, argument: Expr) -> Dummy:
+        for known, unknown in self._known[kind]:
+            if is_zero(known - argument):
+                return unknown
+        unknown = Dummy(kind, real=True) if kind == "log" else Dummy(kind, nonnegative=True)
+        self._known[kind].append((argument, unknown))
+        return unknown
+
+    def _log(self, argument: Expr) -> Expr:
+        total: Expr = S.Zero
+        for factor in Mul.make_args(argument):
+            base, power = factor.as_base_exp()
+            inside = next((a for a, u in self._known["exp"] if u == base), None)
+            total += power * (self._unknown("log", base) if inside is None else inside)
+        return total
+
+    def _exp(self, argument: Expr) -> Expr:
+        rest: list[Expr] = []
+        result: Expr = S.One
+        for term in Add.make_args(argument):
+            number, factor = term.as_coeff_Mul()
+            inside = next((a for a, u in self._known["log"] if u == factor), None)
+            if inside is None or not isinstance(number, Number):
+                rest.append(term)
+            else:
+                result *= inside**number
+        return result * self._unknown("exp", Add(*rest)) if rest else result

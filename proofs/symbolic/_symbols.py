@@ -1,0 +1,139 @@
+"""The vocabulary of the derivations: one gradient step, on its own or as step t of a run.
+
+Sizes are symbols: K >= 3 labels, n coordinates, N examples. Labels 1 and 2 are the unseen pair u, v, with rows
+`w_u[j]`, `w_v[j]`; the other rows are `w[k, j]`, k = 3..K, and every target `y[i]` is one of them.
+"""
+
+from dataclasses import dataclass
+
+from sympy import Expr, Indexed, IndexedBase, Sum, Symbol, symbols
+
+K, n, N = symbols("K n N", integer=True, positive=True)
+i, l, j, m, k, t = symbols("i l j m k t", integer=True)  # noqa: E741 - l is the second example
+
+RANGES = {i: (1, N), l: (1, N), j: (1, n), m: (1, n), k: (3, K)}
+
+LATEX = {
+    "eta": r"\eta",
+    "lam": r"\lambda",
+    "w_u": "w^{u}",
+    "w_v": "w^{v}",
+    "next_u": "w^{u+}",
+    "next_v": "w^{v+}",
+    "grad_u": "g^{u}",
+    "grad_v": "g^{v}",
+    "z_u": "z^{u}",
+    "z_v": "z^{v}",
+    "p_u": "p^{u}",
+    "p_v": "p^{v}",
+    "p_y": "p^{y}",
+    "Dnext": "D^{+}",
+    "MD": "(MD)",
+    "normMD": "|MD|",
+    "norm": "|D|",
+    "nextnorm": "|D^{+}|",
+    "xnorm": "|x|",
+    "tau": r"\operatorname{tr}M",
+    "pbar": r"\bar p",
+    "loss": r"\ell",
+    "quad": r"(D\cdot MD)",
+    "left": r"|D^{+}_{*}|",
+    "right": r"R_{*}",
+    "Dstar": r"D^{+}_{*}",
+    "Lstar": "L_{*}",
+    "Zstar": "Z_{*}",
+}
+
+
+def latex_names() -> dict[Symbol, str]:
+    """LaTeX for the names above, for `Derivation.latex`; labels of indexed bases are plain symbols."""
+    return _Names()
+
+
+class _Names(dict):
+    """Looks a symbol up by its name: the same name is printed alike whatever its assumptions."""
+
+    def get(self, key: object, default: object = None) -> object:
+        """LaTeX for the symbol `key`."""
+        return LATEX.get(getattr(key, "name", ""), default)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Names of one step; with `time` each name carries it as its first index."""
+
+    time: Expr | None = None
+
+    def name(self, name: str, *indices: Expr, **assumptions: bool) -> Expr:
+        """The symbol `name`, real unless said otherwise, with these indices."""
+        indices = indices if self.time is None else (self.time, *indices)
+        assumptions = assumptions or {"real": True}
+        if not indices:
+            return Symbol(name, **assumptions)
+        return IndexedBase(name, **assumptions)[indices]
+
+    def w_u(self, j: Expr) -> Expr:
+        """Row u."""
+        return self.name("w_u", j)
+
+    def w_v(self, j: Expr) -> Expr:
+        """Row v."""
+        return self.name("w_v", j)
+
+    def w(self, k: Expr, j: Expr) -> Expr:
+        """Row k >= 3."""
+        return self.name("w", k, j)
+
+    def x(self, i: Expr, j: Expr) -> Expr:
+        """Feature i."""
+        return self.name("x", i, j)
+
+    def y(self, i: Expr) -> Expr:
+        """Target of example i, one of 3..K."""
+        return self.name("y", i, integer=True)
+
+    def a(self, i: Expr) -> Expr:
+        """Weight of example i."""
+        return self.name("a", i)
+
+    @property
+    def eta(self) -> Expr:
+        """Step size."""
+        return self.name("eta")
+
+    @property
+    def lam(self) -> Expr:
+        """Weight decay."""
+        return self.name("lam")
+
+    @property
+    def T(self) -> Expr:
+        """Bound on tr M."""
+        return self.name("T")
+
+    @property
+    def r(self) -> Expr:
+        """Bound on |x_i|."""
+        return self.name("r")
+
+    @property
+    def pbar(self) -> Expr:
+        """Bound on the logarithmic means L_i."""
+        return self.name("pbar")
+
+    def over_j(self, body: Expr) -> Expr:
+        """Sum over coordinates j."""
+        return Sum(body, (j, 1, n))
+
+    def over_i(self, body: Expr) -> Expr:
+        """Sum over examples i."""
+        return Sum(body, (i, 1, N))
+
+    def over_k(self, body: Expr) -> Expr:
+        """Sum over the labels k >= 3."""
+        return Sum(body, (k, 3, K))
+
+
+def base_name(node: Expr) -> str:
+    """The name of a symbol or of the base of an indexed symbol."""
+    return node.base.label.name if isinstance(node, Indexed) else node.name

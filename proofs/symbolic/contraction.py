@@ -1,0 +1,35 @@
+"""`contraction`: if eta >= 0, T >= tr M and eta (2 lam + T) <= 2, then |D+| <= (1 - eta lam)|D|."""
+
+from . import _step as step
+from ._conclude import conclude_step
+from ._derivation import Derivation, Goal
+from ._symbols import RANGES, Step, latex_names
+
+SIZES = (
+    "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
+    "no size is fixed. Only the conclusion is written out, for 3 labels, 2 coordinates and 2 examples, "
+    "to be compared with the claim's own formula."
+)
+
+
+def derive() -> Derivation:
+    """The derivation, from the loss to the claim."""
+    q = Step()
+    lines = (
+        *step.loss(q),
+        *step.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *step.hypotheses(q),
+        *step.upper(q),
+    )
+    hypotheses = ("nonnegative_step", "curvature", "step_size")
+    return Derivation(
+        claim="contraction",
+        lines=lines,
+        goals=(Goal("contraction", "contraction", hypotheses),),
+        sizes=SIZES,
+        ranges=RANGES,
+        conclude=conclude_step(dim=2, examples=2),
+        names=latex_names(),
+    )

@@ -1,0 +1,1 @@
+"""Experiments that use the library. Not part of the wheel: run them from a checkout."""
