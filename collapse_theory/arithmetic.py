@@ -15,7 +15,7 @@ the wrapper: every comparison, truth value, float conversion or NumPy function o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -37,15 +37,15 @@ class Ops(Protocol):
         """``x`` in this arithmetic. Floats convert exactly."""
         ...
 
-    def exp(self, x: Array) -> Array: ...
-    def expm1(self, x: Array) -> Array: ...
-    def log(self, x: Array) -> Array: ...
-    def sqrt(self, x: Array) -> Array: ...
-    def abs(self, x: Array) -> Array: ...
+    def exp(self, x: Array, /) -> Array: ...
+    def expm1(self, x: Array, /) -> Array: ...
+    def log(self, x: Array, /) -> Array: ...
+    def sqrt(self, x: Array, /) -> Array: ...
+    def abs(self, x: Array, /) -> Array: ...
     def sum(self, x: Array, axis: int = -1) -> Array: ...
     def prod(self, x: Array, axis: int = -1) -> Array: ...
     def max(self, x: Array, axis: int = -1) -> Array: ...
-    def maximum(self, x: Array, y: Array) -> Array:
+    def maximum(self, x: Array, y: Array, /) -> Array:
         """Elementwise maximum; on balls an enclosure of it, whichever is larger."""
         ...
 
@@ -139,8 +139,10 @@ def _refuse(what: str) -> Callable[..., NoReturn]:
 class BallArray:
     """An array of Arb balls that supports ``+ - * / @``, indexing and nothing that would decide an order."""
 
-    __slots__ = ("bits", "balls")
-    __array_ufunc__ = None  # so that ndarray + BallArray calls our __radd__, and np.maximum(ball, ...) raises
+    __slots__ = ("balls", "bits")
+    __array_ufunc__ = (
+        None  # so that ndarray + BallArray calls our __radd__, and np.maximum(ball, ...) raises
+    )
 
     def __init__(self, balls: np.ndarray, bits: int) -> None:
         self.balls = balls
@@ -235,11 +237,11 @@ class BallArray:
 
     def midpoints(self) -> np.ndarray:
         """The balls' midpoints as float64, for display; the radius is dropped knowingly."""
-        return np.frompyfunc(lambda b: float(b.mid()), 1, 1)(self.balls).astype(np.float64)
+        return np.asarray(np.frompyfunc(lambda b: float(b.mid()), 1, 1)(self.balls), np.float64)
 
     def radii(self) -> np.ndarray:
         """The balls' radii as float64, rounded to nearest: for display and relative-size checks only."""
-        return np.frompyfunc(lambda b: float(b.rad()), 1, 1)(self.balls).astype(np.float64)
+        return np.asarray(np.frompyfunc(lambda b: float(b.rad()), 1, 1)(self.balls), np.float64)
 
 
 def _object_array(x: Any) -> np.ndarray:
@@ -345,10 +347,10 @@ class BallOps:
         return self.exp(largest) * self._map(phi, d.balls)
 
     def sign(self, x: BallArray) -> np.ndarray:
-        return np.frompyfunc(lambda v: int(v > 0) - int(v < 0), 1, 1)(x.balls).astype(np.int8)
+        return np.asarray(np.frompyfunc(lambda v: int(v > 0) - int(v < 0), 1, 1)(x.balls), np.int8)
 
     def nonnegative(self, x: BallArray) -> np.ndarray:
-        return np.frompyfunc(lambda v: int(v >= 0) - int(v < 0), 1, 1)(x.balls).astype(np.int8)
+        return np.asarray(np.frompyfunc(lambda v: int(v >= 0) - int(v < 0), 1, 1)(x.balls), np.int8)
 
 
 class SymbolicOps:
@@ -430,7 +432,7 @@ FLOAT: Ops = FloatOps()
 SYMBOLIC: Ops = SymbolicOps()
 
 
-@lru_cache(maxsize=None)
+@cache
 def ball(bits: int = 128) -> BallOps:
     """Ball arithmetic with ``bits`` bits of working precision."""
     return BallOps(bits)

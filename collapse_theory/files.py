@@ -22,7 +22,9 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise InputError(f"{path}: is a folder; give a file name")
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        handle, temporary = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
+        )
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{path}: cannot be written ({reason}); choose another place") from error
@@ -60,7 +62,9 @@ def read_json(path: str | Path) -> Any:
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; check the path") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); it must be a JSON text file") from error
+        raise InputError(
+            f"{path}: cannot be read ({error}); it must be a JSON text file"
+        ) from error
     try:
         return json.loads(text)
     except ValueError as error:

@@ -28,6 +28,7 @@ from collapse_theory.trajectories import (
     as_steps,
     train_linear_heads,
 )
+from collapse_theory.trajectories._checks import integer, numbers
 
 __all__ = ["Digits", "as_run", "as_steps", "digits_runs", "load_digits", "main", "summary"]
 
@@ -100,20 +101,22 @@ def digits_runs(
     Raises:
         InputError: a value is out of range or scikit-learn is missing.
     """
-    for name, value in {"seed": seed, "repeats": repeats}.items():
-        least = 1 if name == "repeats" else 0
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} is {value!r:.60}: give an integer of at least {least}")
+    integer("seed", seed, least=0)
+    integer("repeats", repeats, least=1)
+    decays, fractions = numbers("weight_decays", weight_decays), numbers("edges", edges)
+    numbers("scale", scale)
+    if decays.ndim != 1 or fractions.ndim != 1 or not decays.size or not fractions.size:
+        raise InputError("weight_decays or edges are empty: give lists of at least one number")
+    if (decays < 0).any():
+        raise InputError(f"weight_decays hold {decays.min()}: the sweep needs numbers >= 0")
     data = load_digits(left_out)
     square = float((data.features**2).sum(-1).max())
     settings = [
         (edge * 2 / (2 * decay + square / 2), decay, repeat)
-        for decay in weight_decays
-        for edge in edges
+        for decay in decays
+        for edge in fractions
         for repeat in range(repeats)
     ]
-    if not settings:
-        raise InputError("weight_decays or edges are empty: give at least one of each")
     step_size, weight_decay, repeat = (np.array(column) for column in zip(*settings, strict=True))
     streams = np.random.SeedSequence(seed).spawn(repeats)
     shape = (data.classes, data.features.shape[1])

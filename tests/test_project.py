@@ -27,7 +27,7 @@ PACKAGE = ROOT / "collapse_theory"
 # Imports run one way: a module may import those before it and its own package.
 LAYERS = (
     *("_version", "errors", "files", "arithmetic", "softmax", "optimizers", "losses"),
-    *("instances", "trajectories", "claims", "strategies", "examine", "forecast", "monitor"),
+    *("instances", "trajectories", "claims", "strategies", "examination", "forecast", "monitor"),
     *("checkpoint", "plots", "report", "cli"),
 )
 
@@ -102,11 +102,11 @@ def test_no_module_imports_upward() -> None:
     ("source", "is_package"),
     [
         ("import collapse_theory.cli", False),
-        ("from collapse_theory.examine import examine", False),
+        ("from collapse_theory.examination import examine", False),
         ("from collapse_theory import claims", False),
         ("from collapse_theory import Step", False),
         ("import collapse_theory", False),
-        ("from ..examine import examine", False),
+        ("from ..examination import examine", False),
         ("from .. import report", True),
         ("def f():\n    from collapse_theory.plots import draw", False),
         ("import proofs.symbolic", False),
@@ -349,7 +349,6 @@ def test_the_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> No
 
 
 THREE_LINES = """
-from collapse_theory import examine
-from collapse_theory.claims import get_claim
+from collapse_theory import examine, get_claim
 print(examine(get_claim("paper_lemma_4_1"), seed=0, effort="quick").verdict)
 """

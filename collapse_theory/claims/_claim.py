@@ -57,7 +57,9 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id.isidentifier() or keyword.iskeyword(self.id):
-            raise InputError(f"claim id {self.id!r} is not an identifier; use letters, digits and _")
+            raise InputError(
+                f"claim id {self.id!r} is not an identifier; use letters, digits and _"
+            )
         if self.relation not in ("<=", "=="):
             raise InputError(f"relation {self.relation!r} is unknown; use '<=' or '=='")
         if self.expected not in ("holds", "refuted"):
@@ -123,4 +125,6 @@ class Claim:
             return right * batch.ops.asarray(factors)
 
         suffix = "" if part is None or not self.parts else f"_{self.parts[part]}"
-        return self.replace(id=f"{self.id}_scaled{suffix}", rhs=rhs, expected="refuted", tight=False)
+        return self.replace(
+            id=f"{self.id}_scaled{suffix}", rhs=rhs, expected="refuted", tight=False
+        )

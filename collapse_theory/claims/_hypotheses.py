@@ -8,11 +8,15 @@ from ..arithmetic import Array
 from ._claim import Hypothesis
 
 UNSEEN = Hypothesis(
-    "unseen", r"y_i \notin \{u, v\} \text{ for all } i \text{ with } a_i > 0", lambda s: -s.target_mass
+    "unseen",
+    r"y_i \notin \{u, v\} \text{ for all } i \text{ with } a_i > 0",
+    lambda s: -s.target_mass,
 )
 NONNEGATIVE_STEP = Hypothesis("nonnegative_step", r"\eta \ge 0", lambda s: s.step_size)
 CURVATURE = Hypothesis(
-    "curvature", r"T \ge \operatorname{tr} M = \sum_i a_i L_i |x_i|^2", lambda s: s.curvature - s.trace
+    "curvature",
+    r"T \ge \operatorname{tr} M = \sum_i a_i L_i |x_i|^2",
+    lambda s: s.curvature - s.trace,
 )
 STEP_SIZE = Hypothesis(
     "step_size",
@@ -22,7 +26,9 @@ STEP_SIZE = Hypothesis(
 RADIUS = Hypothesis(
     "radius", r"r \ge |x_i| \text{ for all } i", lambda s: s.radius[..., None] - s.feature_norms
 )
-PBAR = Hypothesis("pbar", r"\bar p \ge L_i \text{ for all } i", lambda s: s.pbar[..., None] - s.means)
+PBAR = Hypothesis(
+    "pbar", r"\bar p \ge L_i \text{ for all } i", lambda s: s.pbar[..., None] - s.means
+)
 DECAY_AT_MOST_ONE = Hypothesis(
     "decay_at_most_one", r"\eta\lambda \le 1", lambda s: 1 - s.step_size * s.weight_decay
 )

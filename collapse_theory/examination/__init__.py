@@ -7,8 +7,8 @@ from .assertion import assert_claim
 from .effort import EFFORTS, Effort
 from .evaluation import Certificate, Evaluation, Outcome, certify, evaluate
 from .evidence import COLUMNS, Evidence, Status, Verdict, conclude
-from .procedure import examine, examine_all
 from .falsify import Hunt, falsify
+from .procedure import examine, examine_all
 from .result import Result
 from .witness import Witness, confirm, read_witness
 

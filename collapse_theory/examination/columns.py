@@ -62,7 +62,9 @@ def searched(
         climbed += improved
         parts[part] = sorted(improved + items, key=lambda item: -item[0])
     suspects = tally.suspects.items + [item for item in climbed if item[0] > 1]
-    outcome, ratio = certify_all(claim, suspects, most_bits=512) if suspects else (np.zeros(0), None)
+    outcome, ratio = (
+        certify_all(claim, suspects, most_bits=512) if suspects else (np.zeros(0), None)
+    )
     confirmed = np.flatnonzero(outcome == Outcome.VIOLATED)
     worst = tally.worst.copy()
     for part, items in enumerate(parts):
@@ -82,10 +84,16 @@ def searched(
     }
     if len(confirmed):
         hunt = falsify(claim, seed=seed, effort=effort)
-        witness = hunt.witness or Witness(claim, shrink(claim, build(suspects[confirmed[0]][1], claim)))
+        witness = hunt.witness or Witness(
+            claim, shrink(claim, build(suspects[confirmed[0]][1], claim))
+        )
         figures["worst_ratio"] = number(max(suspects[i][0] for i in confirmed))
         figures["witness"] = witness.to_dict()
-        return Evidence("searched", Status.REFUTED, describe(claim, witness), figures), parts, witness
+        return (
+            Evidence("searched", Status.REFUTED, describe(claim, witness), figures),
+            parts,
+            witness,
+        )
     figures["worst_ratio"] = number(float(worst.max()))
     if claim.parts:
         figures["worst_ratio_by_part"] = dict(zip(claim.parts, map(number, worst), strict=True))
@@ -165,7 +173,9 @@ def _mended(claim: Claim, mended: Tally | None, vacuity: dict[str, Any]) -> Evid
         return Evidence("necessary", Status.NOT_APPLICABLE, reason, {"vacuity": vacuity})
     names = ", ".join(h.id for h in claim.missing)
     suspects = mended.suspects.items
-    outcome, _ = certify_all(claim.mended(), suspects, most_bits=512) if suspects else (np.zeros(0), 0)
+    outcome, _ = (
+        certify_all(claim.mended(), suspects, most_bits=512) if suspects else (np.zeros(0), 0)
+    )
     confirmed = int((outcome == Outcome.VIOLATED).sum())
     figures = {"mended_by": names, "mended_instances": mended.admissible, "vacuity": vacuity}
     if confirmed:
@@ -203,7 +213,9 @@ def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Cer
     )
 
 
-def enclosed(claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple[float, Free]]]) -> Evidence:
+def enclosed(
+    claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple[float, Free]]]
+) -> Evidence:
     """The column *enclosed*: counts over the blocks, and the worst instances that the search found."""
     worst = [items[0] for items in parts if items]
     extra, _ = certify_all(claim, worst) if worst else (np.zeros(0), 0)
@@ -211,7 +223,7 @@ def enclosed(claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple
     count = {o.name.lower(): int((outcomes == o).sum()) for o in Outcome}
     agree = np.concatenate([b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks])
     figures = {
-        "instances": int(len(outcomes)),
+        "instances": len(outcomes),
         "enclosed": count["holds"],
         "refuted": count["violated"],
         "undecided": count["undecided"],
@@ -220,7 +232,9 @@ def enclosed(claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple
     }
     if count["violated"]:
         share = count["violated"] / len(outcomes)
-        return Evidence("enclosed", Status.REFUTED, f"{share:.2%} of the instances violate it", figures)
+        return Evidence(
+            "enclosed", Status.REFUTED, f"{share:.2%} of the instances violate it", figures
+        )
     if count["holds"] + count["undecided"] == 0:
         return Evidence("enclosed", Status.UNDECIDED, "no instance could be enclosed", figures)
     reason = f"{count['holds']:,} enclosed, {count['undecided']:,} equal to within the balls"

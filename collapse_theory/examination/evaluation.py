@@ -124,7 +124,9 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
     ops = ball(bits)
     balls: Any = batch.to(ops)
     size = len(batch)
-    state = np.ones(size, dtype=np.int8)  # +1 all hypotheses certain, 0 some undecided, -1 some false
+    state = np.ones(
+        size, dtype=np.int8
+    )  # +1 all hypotheses certain, 0 some undecided, -1 some false
     for hypothesis in claim.hypotheses:
         decided = ops.nonnegative(_as_balls(hypothesis.margin(balls), ops))
         state = np.minimum(state, decided.reshape(size, -1).min(axis=1))

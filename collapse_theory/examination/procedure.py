@@ -7,7 +7,8 @@ from itertools import count, groupby
 
 from ..claims import Claim
 from . import columns
-from .effort import Effort, effort as effort_named
+from .effort import Effort
+from .effort import effort as effort_named
 from .evaluation import Certificate
 from .evidence import Evidence
 from .result import Result
@@ -55,7 +56,14 @@ def examine_all(
         tallies = _search_all(claims, seed, amount, pool, progress)
         blocks = _enclose_all(claims, seed, amount, pool, progress)
         arguments = [
-            (claim, tallies[claim.id], tallies.get(_mended_id(claim)), blocks[claim.id], seed, amount)
+            (
+                claim,
+                tallies[claim.id],
+                tallies.get(_mended_id(claim)),
+                blocks[claim.id],
+                seed,
+                amount,
+            )
             for claim in claims
         ]
         results = []

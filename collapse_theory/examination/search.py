@@ -112,7 +112,9 @@ def tally(claim: Claim, free: Free, evaluation: Evaluation) -> Tally:
     over = np.flatnonzero(admissible & (worst > 1))
     out.violations = len(over)
     out.suspects.add(worst, free, over, SUSPECTS // 4)
-    out.histogram = np.histogram(np.minimum(inside.max(axis=1, initial=0.0), 1), HISTOGRAM, (0, 1))[0]
+    out.histogram = np.histogram(np.minimum(inside.max(axis=1, initial=0.0), 1), HISTOGRAM, (0, 1))[
+        0
+    ]
     for part in range(ratio.shape[1]):
         found = Found()
         found.add(ratio[:, part], free, np.flatnonzero(admissible & (worst <= 1)))
@@ -148,7 +150,12 @@ def most_chunks(domain_name: str, enough: int) -> int:
 
 
 def optimise(
-    claim: Claim, starts: list[tuple[float, Free]], rng: np.random.Generator, effort: Effort, *, part: int | None
+    claim: Claim,
+    starts: list[tuple[float, Free]],
+    rng: np.random.Generator,
+    effort: Effort,
+    *,
+    part: int | None,
 ) -> list[tuple[float, Free]]:
     """Drive lhs/rhs up from the given instances: random neighbours, many copies of each start at once, the best of them
     the next round's start. ``part`` None means the worst part. Returns the improved instances, best first.

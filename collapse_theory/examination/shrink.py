@@ -8,9 +8,9 @@ instance, and a violation found by optimisation may be too rare to be drawn agai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +77,8 @@ def roundings(x: float, *, upwards: bool) -> Iterator[float]:
             yield float(whole * step)
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change:
     """One number of a batch of one replaced, and by how much that lowers :func:`complexity`."""
 
     name: str

@@ -96,4 +96,3 @@ def read_witness(path: str | Path) -> Witness:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     return Witness(claim, batch, dropped)
-

@@ -69,7 +69,9 @@ class Batch:
         names = set(cls.AXES)
         if set(values) != names:
             odd = ", ".join(sorted(set(values) ^ names))
-            raise InputError(f"instance: fields {odd} are missing or unknown; expected {sorted(names)}")
+            raise InputError(
+                f"instance: fields {odd} are missing or unknown; expected {sorted(names)}"
+            )
         return cls.create(**values)
 
     @classmethod

@@ -220,7 +220,7 @@ def unsettled(free: Free, t: int | None, weights: np.ndarray, difference: np.nda
         features=free["features"][at],
         labels=free["labels"][at],
         example_weights=free["example_weights"][at],
-        **{k: empty for k in ("step_size", "weight_decay", "radius", "pbar", "curvature")},
+        **dict.fromkeys(("step_size", "weight_decay", "radius", "pbar", "curvature"), empty),
     )
 
 

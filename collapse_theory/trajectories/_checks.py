@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from collapse_theory.errors import InputError
 
-__all__ = ["check_labels", "check_pairs", "check_weighting", "integer", "numbers", "unseen_labels"]
+__all__ = [
+    "check_features",
+    "check_labels",
+    "check_pairs",
+    "check_weighting",
+    "integer",
+    "numbers",
+    "unseen_labels",
+]
 
 MOST_DEFAULT_PAIRS = 10_000
 """More pairs than this are recorded only when they are named."""
@@ -47,6 +55,19 @@ def integer(name: str, value: Any, *, least: int) -> int:
     if value < least:
         raise InputError(f"{name} is {value}: give an integer of at least {least}")
     return int(value)
+
+
+def check_features(array: NDArray[np.float64], *, heads: int, dim: int) -> NDArray[np.float64]:
+    """Features [N, n] or [H, N, n] of at least one example."""
+    good = array.ndim in (2, 3) and array.shape[-1] == dim and array.shape[:-2] in ((), (heads,))
+    if not good:
+        raise InputError(
+            f"features have shape {array.shape}, weights {heads} heads of {dim} features: "
+            f"give [N, n] = (N, {dim}) or [H, N, n] = ({heads}, N, {dim})"
+        )
+    if not array.shape[-2]:
+        raise InputError("features hold no example (N = 0): give at least one")
+    return array
 
 
 def check_labels(labels: Any, *, heads: int, examples: int, classes: int) -> NDArray[np.int64]:

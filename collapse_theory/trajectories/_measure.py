@@ -22,7 +22,7 @@ class Before:
 
     Attributes:
         loss: mean cross-entropy [H].
-        unseen_mass: mean probability of all unseen labels together [H].
+        unseen_mass: mean probability of all labels that are unseen in a head together [H].
         trace: tr M = sum a_i L_i |x_i|^2 [H, P].
         largest_logmean: max L_i over examples with a_i > 0 [H, P].
         pull: M D [H, P, n].
@@ -42,7 +42,14 @@ def differences(weights: Tensor, pairs: Tensor) -> Tensor:
 
 
 def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor) -> Before:
-    """Measure a step at its start: float64 weights [H, K, n], pairs [P, 2], unseen labels [U]."""
+    """Measure a step at its start.
+
+    Args:
+        weights: [H, K, n], float64.
+        batch: the examples of the step.
+        pairs: [P, 2].
+        unseen: whether a label is nobody's target in a head, [H, K], bool.
+    """
     heads = len(weights)
     features = batch.features.double()
     size = features.shape[-2]
@@ -57,7 +64,9 @@ def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor)
     normaliser = torch.logsumexp(logits, 1)  # [H, B]
     targets = batch.labels.expand(heads, size)
     losses = normaliser - logits.gather(1, targets[:, None])[:, 0]
-    mass = torch.exp(logits.index_select(1, unseen) - normaliser[:, None]).sum(1)
+    anywhere = unseen.any(0).nonzero()[:, 0]
+    mass = torch.exp(logits.index_select(1, anywhere) - normaliser[:, None])
+    mass = (mass * unseen.index_select(1, anywhere)[:, :, None]).sum(1)
 
     # L = max(p_u, p_v) phi(|d|), phi(t) = (1 - exp(-t))/t: no cancellation near p_u = p_v, and no
     # logarithm of an underflowed probability.

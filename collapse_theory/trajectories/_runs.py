@@ -37,7 +37,7 @@ class LinearRuns:
     Attributes:
         config: how the heads were trained.
         pairs: the labels u, v of each pair [P, 2].
-        unseen: all labels that are never a target [U].
+        unseen: all labels that are never a target, in any head [U].
         recorded: the steps recorded [R], counted from 0.
         states: the number of steps taken at each recorded state [R + 1].
         step_size: eta [H, R].
@@ -50,7 +50,7 @@ class LinearRuns:
         largest_logmean: max L_i, the sharp pbar [H, R, P].
         residual: |D+ - (c D - eta M D)| [H, R, P], by `difference_recursion` zero but for rounding.
         loss: mean cross-entropy of the batch, without the decay's term [H, R].
-        unseen_mass: mean probability of all unseen labels together [H, R].
+        unseen_mass: mean probability of all labels together that are never a head's target [H, R].
         norms: |w_k| [H, R + 1, K].
         cosine: cosine of the rows of a pair [H, R + 1, P], NaN where a row is zero.
         centred_cosine: the same after the mean of all rows is taken off.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from collapse_theory._version import __version__
 from collapse_theory.errors import InputError
 from collapse_theory.trajectories._checks import (
+    check_features,
     check_labels,
     check_pairs,
     check_weighting,
@@ -67,7 +68,7 @@ def train_linear_heads(
             f"weights have shape {np.shape(weights)}: give [H, K, n] or [K, n], not empty"
         )
     heads, classes, dim = start.shape
-    examples = _check_features(numbers("features", features), heads=heads, dim=dim)
+    examples = check_features(numbers("features", features), heads=heads, dim=dim)
     size = examples.shape[-2]
     targets = check_labels(labels, heads=heads, examples=size, classes=classes)
     if config.batch_size is not None and config.batch_size > size:
@@ -85,20 +86,9 @@ def train_linear_heads(
         chosen = np.empty((0, 2), dtype=np.int64)
     else:
         chosen = check_pairs(pairs, unseen, classes)
-    return _Training(config, start, examples, targets, weighting, chosen, unseen).run(progress)
-
-
-def _check_features(array: NDArray[np.float64], *, heads: int, dim: int) -> NDArray[np.float64]:
-    """Features [N, n] or [H, N, n] of at least one example."""
-    good = array.ndim in (2, 3) and array.shape[-1] == dim and array.shape[:-2] in ((), (heads,))
-    if not good:
-        raise InputError(
-            f"features have shape {array.shape}, weights {heads} heads of {dim} features: "
-            f"give [N, n] = (N, {dim}) or [H, N, n] = ({heads}, N, {dim})"
-        )
-    if not array.shape[-2]:
-        raise InputError("features hold no example (N = 0): give at least one")
-    return array
+    # Numbers that leave the range of floats end in one clear error, not in warnings on the way.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _Training(config, start, examples, targets, weighting, chosen, unseen).run(progress)
 
 
 class _Training:
@@ -121,6 +111,9 @@ class _Training:
 
         self.config, self.pairs, self.unseen = config, pairs, unseen
         self.heads = heads = len(start)
+        targets = np.broadcast_to(labels, (heads, labels.shape[-1]))
+        own = [np.isin(np.arange(start.shape[1]), row, invert=True) for row in targets]
+        self.unseen_in_head = torch.from_numpy(np.stack(own))
         dtype = getattr(torch, config.dtype)
         self.data = Data(
             torch.tensor(features, dtype=dtype),
@@ -220,7 +213,7 @@ class _Training:
         self._record_state(step, product)
         pairs = torch.from_numpy(self.pairs)
         weights = self.engine.weights.double()
-        before = measure_before(weights, batch, pairs, torch.from_numpy(self.unseen))
+        before = measure_before(weights, batch, pairs, self.unseen_in_head)
         eta, decay = self._column(self.eta, step), self._column(self.decay, step)
         self._append(
             recorded=step,

@@ -8,6 +8,7 @@ never invent one.
 from collections.abc import Callable
 
 from sympy import Abs, Add, Dummy, Expr, Max, Mul, Number, Piecewise, Pow, Rational, S, exp, log, sympify
+from sympy import factor as factorise
 
 from ._algebra import is_zero
 
@@ -22,7 +23,7 @@ class _Unknowns:
     """Replaces what is not rational by unknowns; remembers what they stand for."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[tuple[Expr, Dummy]]] = {"exp": [], "log": [], "root": []}
+        self._known: dict[str, list[tuple[Expr, Dummy]]] = {"exp": [], "log": [], "root": [], "sum": []}
 
     def replace(self, node: Expr) -> Expr:
         """`node` as a rational expression in symbols and unknowns."""
@@ -39,15 +40,26 @@ class _Unknowns:
             return self._log(args[0])
         if isinstance(node, Pow) and isinstance(args[1], Rational) and args[1].q == 2:
             return self._unknown("root", args[0]) ** args[1].p
+        if isinstance(node, Pow) and isinstance(args[0], Add) and args[1].is_negative:
+            return self._denominator(args[0]) ** args[1]
         return node.func(*args)
 
     def _unknown(self, kind: str, argument: Expr) -> Dummy:
         for known, unknown in self._known[kind]:
             if is_zero(known - argument):
                 return unknown
-        unknown = Dummy(kind, real=True) if kind == "log" else Dummy(kind, nonnegative=True)
+        sign = {"exp": "positive", "root": "nonnegative"}.get(kind, "real")
+        unknown = Dummy(kind, **{sign: True})
         self._known[kind].append((argument, unknown))
         return unknown
+
+    def _denominator(self, argument: Expr) -> Expr:
+        """A product of powers of unknowns, so that sums of fractions keep small denominators."""
+        result: Expr = S.One
+        for factor in Mul.make_args(factorise(argument)):
+            base, power = factor.as_base_exp()
+            result *= (self._unknown("sum", base) if isinstance(base, Add) else base) ** power
+        return result
 
     def _log(self, argument: Expr) -> Expr:
         total: Expr = S.Zero
@@ -66,5 +78,6 @@ class _Unknowns:
             if inside is None or not isinstance(number, Number):
                 rest.append(term)
             else:
-                result *= inside**number
+                base = self._denominator(inside) if number.is_negative else inside
+                result *= base**number
         return result * self._unknown("exp", Add(*rest)) if rest else result

@@ -100,7 +100,8 @@ def _open(node: Sum | Product) -> tuple[Expr, tuple[Limit, ...]]:
     for variable, low, high in reversed(node.limits):
         if {low, high} & set(node.variables) or len(set(node.variables)) < len(node.variables):
             raise ValueError(f"limits that depend on bound indices are not handled: {node}")
-        dummy = Dummy(variable.name, integer=True)
+        name = "q" if variable.name.startswith(_CANONICAL) else variable.name
+        dummy = Dummy(name, integer=True)
         # `subs`, not `xreplace`: an inner sum over the same name keeps its own index.
         body = body.subs(variable, dummy)
         limits.append((dummy, low, high))

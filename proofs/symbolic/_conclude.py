@@ -2,64 +2,57 @@
 
 from collections.abc import Callable
 
-from sympy import Dummy, Expr, Integer
+from sympy import Dummy, Expr, Integer, expand_log
 
-from ._algebra import substitute
-from ._derivation import Derivation, Goal, Part
-from ._small import evaluator, real, step_table
+from ._derivation import Derivation, Part
+from ._small import Small, real, step_table
 from ._symbols import i, t
 
 LABELS = 3
 STEPS = 2
 
 
+def small_step(derivation: Derivation, *, dim: int, examples: int) -> Small:
+    """One step with 3 labels, in the symbols of the claims' instances."""
+    definitions = derivation.context().definitions().values()
+    return Small(step_table(LABELS), definitions, labels=LABELS, dim=dim, examples=examples)
+
+
 def conclude_step(*, dim: int, examples: int) -> Callable[[Derivation], tuple[Part, ...]]:
     """The goals of a derivation about one step: 3 labels, `dim` coordinates, `examples` examples."""
 
     def conclude(derivation: Derivation) -> tuple[Part, ...]:
-        context = derivation.context()
-        evaluate = evaluator(step_table(LABELS), labels=LABELS, dim=dim, examples=examples)
+        small = small_step(derivation, dim=dim, examples=examples)
 
-        def small(expression: Expr) -> Expr:
-            return evaluate(context.unfold_all(expression))
+        def margins(name: str) -> tuple[Expr, ...]:
+            margin = derivation[name].statement.margin
+            if i not in margin.free_symbols:
+                return (small(margin),)
+            return tuple(small(margin, {i: number + 1}) for number in range(examples))
 
-        return tuple(part(derivation, goal, small, examples) for goal in derivation.goals)
+        return tuple(
+            Part(
+                id=goal.id,
+                hypotheses={name: margins(name) for name in goal.hypotheses},
+                structural=("unseen",),
+                loss=small(derivation["loss"].statement.rhs),
+                lhs=small(derivation[goal.line].statement.lhs),
+                rhs=small(derivation[goal.line].statement.rhs),
+            )
+            for goal in derivation.goals
+        )
 
     return conclude
 
 
-def part(
-    derivation: Derivation, goal: Goal, small: Callable[[Expr], Expr], examples: int
-) -> Part:
-    """A goal and the hypotheses it rests on, written out by `small`."""
-    statement = derivation[goal.line].statement
-    return Part(
-        id=goal.id,
-        hypotheses={
-            name: tuple(map(small, margins(derivation, name, examples))) for name in goal.hypotheses
-        },
-        structural=("unseen",),
-        loss=small(derivation["loss"].statement.rhs),
-        lhs=small(statement.lhs),
-        rhs=small(statement.rhs),
-    )
-
-
-def margins(derivation: Derivation, name: str, examples: int) -> tuple[Expr, ...]:
-    """The margin of a hypothesis, once for each example if it speaks of one."""
-    margin = derivation[name].statement.margin
-    if i not in margin.free_symbols:
-        return (margin,)
-    return tuple(substitute(margin, {i: Integer(number + 1)}) for number in range(examples))
-
-
 def conclude_run(derivation: Derivation) -> tuple[Part, ...]:
     """The goals of a derivation about runs: 2 steps, 3 labels, 1 coordinate, 1 example."""
-    context = derivation.context()
+    definitions = tuple(derivation.context().definitions().values())
+    loss = derivation["loss"].statement.rhs
     rows = [[real(f"w_{k}_0") for k in range(LABELS)]]
 
-    def table(rows_at: Callable[[int, int], Expr]) -> dict[str, Callable[..., Expr]]:
-        return {
+    def run(rows_at: Callable[[int, int], Expr]) -> Small:
+        table = {
             "w_u": lambda time, j: rows_at(time, 0),
             "w_v": lambda time, j: rows_at(time, 1),
             "w": lambda time, k, j: rows_at(time, k - 1),
@@ -71,30 +64,30 @@ def conclude_run(derivation: Derivation) -> tuple[Part, ...]:
                 for name in ("eta", "lam", "r", "pbar", "T")
             },
         }
-
-    def small(expression: Expr, time: int, rows_at: Callable[[int, int], Expr]) -> Expr:
-        evaluate = evaluator(table(rows_at), labels=LABELS, dim=1, examples=1)
-        return evaluate(substitute(context.unfold_all(expression), {t: Integer(time)}))
+        return Small(table, definitions, labels=LABELS, dim=1, examples=1)
 
     # Every row takes the gradient step on the derivation's loss, the seen one too.
-    loss = derivation["loss"].statement.rhs
+    unknowns = [Dummy(f"w_{k}", real=True) for k in range(LABELS)]
     for time in range(STEPS):
-        unknowns = [Dummy(f"w_{k}", real=True) for k in range(LABELS)]
-        at_step = small(loss, time, lambda _, k, u=unknowns: u[k])
+        at_step = expand_log(run(lambda _, k: unknowns[k])(loss, {t: time}))
         values = dict(zip(unknowns, rows[-1], strict=True))
         new = [w - real(f"eta_{time}") * at_step.diff(w) for w in unknowns]
         rows.append([w.xreplace(values) for w in new])
 
-    def at(time: int) -> Callable[[Expr], Expr]:
-        return lambda expression: small(expression, time, lambda step, k: rows[step][k])
-
-    def run_part(goal: Goal) -> Part:
-        per_step = {
-            name: tuple(at(time)(derivation[name].statement.margin) for time in range(STEPS))
-            for name in goal.hypotheses
-        }
-        statement = derivation[goal.line].statement
-        sides = (at(STEPS)(statement.lhs), at(STEPS)(statement.rhs))
-        return Part(goal.id, per_step, ("unseen",), at(0)(loss), *sides)
-
-    return tuple(map(run_part, derivation.goals))
+    small = run(lambda time, k: rows[time][k])
+    return tuple(
+        Part(
+            id=goal.id,
+            hypotheses={
+                name: tuple(
+                    small(derivation[name].statement.margin, {t: time}) for time in range(STEPS)
+                )
+                for name in goal.hypotheses
+            },
+            structural=("unseen",),
+            loss=small(loss, {t: 0}),
+            lhs=small(derivation[goal.line].statement.lhs, {t: STEPS}),
+            rhs=small(derivation[goal.line].statement.rhs, {t: STEPS}),
+        )
+        for goal in derivation.goals
+    )

@@ -1,7 +1,7 @@
 """Rules of order and logic: monotone functions, square roots, cases, evaluation, induction."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, S, Symbol, cosh, exp, sinh
 
@@ -231,15 +231,16 @@ class Induction:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """A general statement or expression at one instance, whose numbers `evaluate` puts in.
+    """A general statement or expression at one instance, at `values` of its free indices.
 
     With `of` the line says what that line says at the instance. Without it the line is a definition:
-    the name on the left stands for the value of `expression`.
+    the name on the left stands for the value of `expression`. Names of values are unfolded with `unfold`.
     """
 
-    evaluate: Callable[[Expr], Expr]
+    instance: Callable[[Iterable[Statement]], Callable[[Expr, Mapping[Symbol, int]], Expr]]
     of: str | None = None
     expression: Expr | None = None
+    values: Mapping[Symbol, int] = field(default_factory=dict)
     unfold: tuple[str, ...] = ()
 
     @property
@@ -254,15 +255,16 @@ class Evaluate:
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """Both sides are what the general ones become at the instance."""
-
-        def at_instance(side: Expr) -> Expr:
-            return self.evaluate(so_far.unfold_all(side))
-
-        if self.of is None:
-            Define().check(statement, so_far)
-            assert self.expression is not None
-            if not so_far.zero(statement.rhs - at_instance(self.expression)):
-                raise Refused(f"is not the value of {self.expression}")
+        evaluate = self.instance(so_far.definitions().values())
+        stated = statement.map(lambda side: so_far.unfold(side, self.unfold))
+        if self.of is not None:
+            if so_far.assumptions(self.of):
+                raise Refused(f"{self.of!r} rests on assumptions, which are not known to hold here")
+            general = so_far[self.of].statement
+            _same(stated, general.map(lambda side: evaluate(side, self.values)), so_far)
             return
-        unfolded = statement.map(lambda side: so_far.unfold(side, self.unfold))
-        _same(unfolded, so_far[self.of].statement.map(at_instance), so_far)
+        Define().check(statement, so_far)
+        if self.expression is None or not so_far.zero(
+            stated.rhs - evaluate(self.expression, self.values)
+        ):
+            raise Refused(f"is not the value of {self.expression}")

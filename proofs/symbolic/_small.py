@@ -1,52 +1,77 @@
-"""General statements at a small size, in the symbols of the claims' instances."""
+"""General expressions at a small size: sums written out, definitions unfolded, entries put in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
+from typing import TypeAlias
 
-from sympy import Expr, Indexed, Integer, Mul, Product, Sum, Symbol
+from sympy import Add, Expr, Indexed, Integer, Mul, Product, Sum, Symbol
 
-from ._derivation import Derivation, Part
+from ._derivation import Statement
 from ._symbols import K, N, base_name, n
 
-Table = Mapping[str, Callable[..., Expr]]
+Table: TypeAlias = Mapping[str, Callable[..., Expr]]
+Values: TypeAlias = Mapping[Symbol, int]
 
 
-def evaluator(table: Table, *, labels: int, dim: int, examples: int) -> Callable[[Expr], Expr]:
-    """Puts sizes in, writes sums out, and replaces each symbol by its entry in `table`, by name.
+class Small:
+    """An instance of a given size: `table` has its entries by name, `definitions` all other names.
 
-    Entries are called with the indices (counted from 1) as Python integers.
+    Entries are called with their indices as Python integers (labels, coordinates and examples count from 1).
     """
-    sizes = {K: Integer(labels), n: Integer(dim), N: Integer(examples)}
 
-    def evaluate(expression: Expr) -> Expr:
-        if isinstance(expression, (Sum, Product)):
-            # Innermost limits come first; all limits are independent of the bound indices.
-            names = [limit[0] for limit in expression.limits]
+    def __init__(
+        self,
+        table: Table,
+        definitions: Iterable[Statement],
+        *,
+        labels: int,
+        dim: int,
+        examples: int,
+    ) -> None:
+        self._table = table
+        self._definitions = {base_name(d.lhs): d for d in definitions}
+        self._sizes = {K: labels, n: dim, N: examples}
+        self._known: dict[tuple[str, tuple[int, ...]], Expr] = {}
+
+    def __call__(self, expression: Expr, values: Values | None = None) -> Expr:
+        """The expression, with `values` for its free indices. Raises `ValueError` for a name without a value."""
+        return self._evaluate(expression, {**self._sizes, **(values or {})})
+
+    def _evaluate(self, node: Expr, values: Values) -> Expr:
+        if isinstance(node, (Sum, Product)):
+            names = [name for name, _, _ in node.limits]
             spans = [
-                range(int(low.xreplace(sizes)), int(high.xreplace(sizes)) + 1)
-                for _, low, high in expression.limits
+                range(self._integer(low, values), self._integer(high, values) + 1)
+                for _, low, high in node.limits
             ]
-            total: Expr = Integer(0) if isinstance(expression, Sum) else Integer(1)
-            for values in product(*spans):
-                body = expression.function
-                for name, value in zip(names, values, strict=True):
-                    body = body.subs(name, value)
-                part = evaluate(body)
-                total = total + part if isinstance(expression, Sum) else total * part
-            return total
-        if isinstance(expression, (Indexed, Symbol)):
-            if expression in sizes:
-                return sizes[expression]
-            name = base_name(expression)
-            indices = expression.indices if isinstance(expression, Indexed) else ()
-            if name in table:
-                return table[name](*(int(evaluate(index)) for index in indices))
-            raise ValueError(f"no value for {expression}")
-        if not expression.args:
-            return expression
-        return expression.func(*(evaluate(argument) for argument in expression.args))
+            parts = [
+                self._evaluate(node.function, {**values, **dict(zip(names, chosen, strict=True))})
+                for chosen in product(*spans)
+            ]
+            return Add(*parts) if isinstance(node, Sum) else Mul(*parts)
+        if isinstance(node, Symbol) and node in values:
+            return Integer(values[node])
+        if isinstance(node, (Symbol, Indexed)):
+            indices = node.indices if isinstance(node, Indexed) else ()
+            return self._named(base_name(node), tuple(self._integer(s, values) for s in indices))
+        if not node.args:
+            return node
+        return node.func(*(self._evaluate(argument, values) for argument in node.args))
 
-    return evaluate
+    def _integer(self, node: Expr, values: Values) -> int:
+        return int(self._evaluate(node, values))
+
+    def _named(self, name: str, indices: tuple[int, ...]) -> Expr:
+        if name in self._table:
+            return self._table[name](*indices)
+        if name not in self._definitions:
+            raise ValueError(f"no value for {name}{list(indices) or ''}")
+        if (name, indices) not in self._known:
+            definition = self._definitions[name]
+            pattern = definition.lhs.indices if isinstance(definition.lhs, Indexed) else ()
+            values = {**self._sizes, **dict(zip(pattern, indices, strict=True))}
+            self._known[name, indices] = self._evaluate(definition.rhs, values)
+        return self._known[name, indices]
 
 
 def real(name: str) -> Symbol:

@@ -170,6 +170,31 @@ def logmean(q: Step) -> list[Line]:
     ]
 
 
+def logmean_below(q: Step) -> list[Line]:
+    """`L <= (p_u + p_v)/2`."""
+    p_u, p_v = (q.name(s, i, positive=True) for s in ("p_u", "p_v"))
+    factor = exp(q.name("s", i)) / q.name("Z", i, positive=True)
+    h = q.name("h", i)
+    return [
+        *shape_below(),
+        Line(
+            "phi_h_below",
+            at_most(phi(h), cosh(h)),
+            Even("phi_below", v, h),
+            "Both sides are even: so at any $h$.",
+        ),
+        Line(
+            "L_below",
+            at_most(q.name("L", i), (p_u + p_v) / 2),
+            Combine(
+                (Term(factor, ("phi_h_below",)),),
+                unfold=("L=phi", "p_u", "p_v", "z_u=s+h", "z_v=s-h"),
+            ),
+            "Hence $L_i$ is at most the arithmetic mean of $p_u$ and $p_v$.",
+        ),
+    ]
+
+
 def recursion(q: Step) -> list[Line]:
     """One step gives exactly `D+ = c D - eta M D`."""
     p_u, p_v = (q.name(s, i, positive=True) for s in ("p_u", "p_v"))
@@ -352,10 +377,15 @@ def upper(q: Step) -> list[Line]:
     ]
 
 
+def nonnegative_step(q: Step) -> Line:
+    """`eta >= 0`."""
+    return Line("nonnegative_step", at_most(0, q.eta), Assume(), "Hypothesis: $\\eta \\ge 0$.")
+
+
 def hypotheses(q: Step) -> list[Line]:
     """`eta >= 0` and `T >= tr M`."""
     return [
-        Line("nonnegative_step", at_most(0, q.eta), Assume(), "Hypothesis: $\\eta \\ge 0$."),
+        nonnegative_step(q),
         Line(
             "curvature", at_most(q.name("tau"), q.T), Assume(), "Hypothesis: $T$ bounds the trace of $M$."
         ),

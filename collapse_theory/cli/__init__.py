@@ -1,0 +1,61 @@
+"""The command line: ``collapse-theory verify | falsify | simulate | plot``.
+
+Exit status: 0 when all expectations hold, 1 when some do not, 2 for bad input (one line that names the value and the fix),
+130 when interrupted. Progress goes to stderr, results to stdout. Libraries are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .._version import __version__
+from ..errors import InputError
+from . import _falsify, _plot, _simulate, _verify
+from ._common import Parser
+
+EXAMPLES = """\
+examples:
+  collapse-theory verify                                 every claim, every kind of evidence
+  collapse-theory verify --claim contraction --effort quick
+  collapse-theory falsify paper_lemma_4_1                a counterexample, small enough to read
+  collapse-theory falsify contraction --drop step_size   is that hypothesis needed?
+  collapse-theory simulate linear --steps 500 --learning-rate 0.5 --weight-decay 0.01 --out run.npz
+  collapse-theory plot shrinkage run.npz -o shrinkage.pdf
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = Parser(
+        prog="collapse-theory",
+        description="Theorems about softmax collapse, put to the test.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"collapse-theory {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (_verify, _falsify, _simulate, _plot):
+        module.add(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    # Before NumPy or torch load: one thread a process, for steady times on shared machines.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    try:
+        options = parser().parse_args(arguments)
+        return options.run(options)
+    except InputError as error:
+        print(f"collapse-theory: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("collapse-theory: interrupted; no partial file was left", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of a pipe left early, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,7 @@
+"""``python -m collapse_theory.cli``."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

@@ -1,0 +1,114 @@
+"""What the commands share: parsing of values, common options, progress, checks of output folders."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import InputError
+
+
+class Parser(argparse.ArgumentParser):
+    """Bad usage is bad input like any other: one line, exit 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see: {self.prog} --help)")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number >= {least}")
+        return value
+
+    return parse
+
+
+def real(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a finite number")
+    return value
+
+
+def command(commands: Any, name: str, run: Callable[..., int], about: str, example: str) -> Any:
+    """A subcommand with the options that every command has."""
+    parser = commands.add_parser(
+        name,
+        help=about,
+        description=about,
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, help="fixes every random draw (default 0)"
+    )
+    parser.add_argument("--json", metavar="PATH", help="also write the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a useless output folder before the work, not after it."""
+    from ..files import write_text
+
+    probe = folder / ".collapse-theory-probe"
+    write_text(probe, "")
+    probe.unlink()
+
+
+def console() -> Any:
+    from rich.console import Console
+
+    # Piped output is not to be folded at 80 columns by a terminal that is not there.
+    return Console() if sys.stdout.isatty() else Console(width=120)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each stage on stderr: live on a terminal, one line a stage elsewhere."""
+    if quiet:
+        yield lambda _what, _done, _total: None
+        return
+    if not sys.stderr.isatty():
+        said: set[str] = set()
+
+        def say(what: str, done: int, total: int) -> None:
+            if what not in said:
+                said.add(what)
+                print(f"{what} ({total:,})", file=sys.stderr, flush=True)
+
+        yield say
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bars = Progress(
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+    )
+    tasks: dict[str, Any] = {}
+
+    def show(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(what, total=total)
+        bars.update(tasks[what], completed=done, total=total)
+
+    with bars:
+        yield show

@@ -1,0 +1,138 @@
+"""Evidence that lives beside the library in a checkout: derivations, machine-checked proofs, observed training runs.
+
+The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
+
+* ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
+  with ``name``, ``ok``, ``reason``);
+* ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
+  (instances of one domain from a recorded run) and ``facts`` (JSON-ready figures of the run).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..claims import Claim
+from ..errors import InputError
+from .columns import number
+from .evaluation import Outcome, certify, evaluate
+from .evidence import Evidence, Status
+
+ROUNDING = 1e-10
+"""A measured float step counts as above its bound only beyond this; below it, rounding of the run decides."""
+
+
+@lru_cache(maxsize=1)
+def root() -> Path | None:
+    """The checkout that this library runs from, or that contains the working folder; None outside of one."""
+    here = Path(__file__).resolve().parents[2]
+    for candidate in (here, Path.cwd(), *Path.cwd().parents):
+        if (candidate / "proofs" / "symbolic").is_dir() and (
+            candidate / "pyproject.toml"
+        ).is_file():
+            return candidate
+    return None
+
+
+def _load(name: str) -> Any:
+    """A module of the checkout, by its dotted name from the root."""
+    base = root()
+    if base is None:
+        raise ModuleNotFoundError(name)
+    if str(base) not in sys.path:
+        sys.path.insert(0, str(base))
+    return importlib.import_module(name)
+
+
+def formal(claim: Claim) -> Evidence:
+    """The column *formal*."""
+    reason = "no machine-checked proof yet" if root() else "proofs are in the source checkout only"
+    return Evidence("formal", Status.UNDECIDED, reason)
+
+
+def symbolic(claim: Claim) -> Evidence:
+    """The column *symbolic*: the claim's derivation, every line checked anew."""
+    base = root()
+    if base is None:
+        reason = "derivations are in the source checkout only"
+        return Evidence("symbolic", Status.UNDECIDED, reason)
+    if not (base / "proofs" / "symbolic" / f"{claim.id}.py").is_file():
+        return Evidence("symbolic", Status.UNDECIDED, "no derivation in this checkout")
+    derivation = _load(f"proofs.symbolic.{claim.id}").derive()
+    lines = derivation.check()
+    figures = {"lines": len(lines), "sizes": derivation.sizes}
+    refused = [line for line in lines if not line.ok]
+    if refused:
+        reason = f"line {refused[0].name!r} is refused: {refused[0].reason}"
+        return Evidence("symbolic", Status.UNDECIDED, reason, figures | {"failed": True})
+    return Evidence("symbolic", Status.DERIVED, f"{len(lines)} lines checked", figures)
+
+
+def observed(claims: Sequence[Claim], *, seed: int, thorough: bool) -> dict[str, Evidence]:
+    """The column *observed* of each claim: its sides on the steps of recorded training runs on real data."""
+    base = root()
+    if base is None or not (base / "simulations" / "observed.py").is_file():
+        return _all(claims, "the observed runs are in the source checkout only")
+    try:
+        observations = list(
+            _load("simulations.observed").observations(seed=seed, thorough=thorough)
+        )
+    except InputError as error:  # the data's package is not installed
+        return _all(claims, str(error))
+    return {claim.id: observe(claim, observations) for claim in claims}
+
+
+def _all(claims: Iterable[Claim], reason: str) -> dict[str, Evidence]:
+    return {claim.id: Evidence("observed", Status.UNDECIDED, reason) for claim in claims}
+
+
+def observe(claim: Claim, observations: Sequence[Any]) -> Evidence:
+    """One claim on recorded instances of its domain. A step above its bound by more than rounding is put to the balls."""
+    instances = met = above = 0
+    worst = 0.0
+    confirmed: dict[str, Any] | None = None
+    names: dict[str, Any] = {}
+    for observation in observations:
+        if observation.batch.domain != claim.domain:
+            continue
+        evaluation = evaluate(claim, observation.batch)
+        inside = evaluation.admissible
+        instances += len(inside)
+        met += int(inside.sum())
+        if not inside.any():
+            continue
+        names[observation.name] = observation.facts
+        worst = max(worst, float(evaluation.worst[inside].max()))
+        over = np.flatnonzero(inside & (evaluation.worst > 1 + ROUNDING))
+        above += len(over)
+        for i in over[:1]:
+            one = observation.batch.take(int(i))
+            if confirmed is None and certify(claim, one).outcome[0] == Outcome.VIOLATED:
+                confirmed = {"run": observation.name, "index": int(i)}
+    figures: dict[str, Any] = {
+        "instances": instances,
+        "hypotheses_met": met,
+        "above_bound": above,
+        "worst_ratio": number(worst),
+        "runs": names,
+    }
+    if met == 0:
+        return Evidence(
+            "observed", Status.UNDECIDED, "no recorded step meets the hypotheses", figures
+        )
+    what = "steps" if claim.domain == "step" else "runs"
+    if above:
+        reason = f"{above} of {met} recorded {what} are above the bound"
+        figures |= {"confirmed": confirmed, "failed": claim.expected == "holds"}
+        status = Status.REFUTED if confirmed else Status.UNDECIDED
+        return Evidence("observed", status, reason, figures)
+    reason = f"{met:,} recorded {what}, worst ratio {worst:.6g}"
+    return Evidence("observed", Status.OBSERVED, reason, figures)
