@@ -1,0 +1,141 @@
+"""The generated parts of the documentation: written anew, or checked against what is committed.
+
+    python -m docs.generate            write the README's tables and docs/claims.md
+    python -m docs.generate --check    exit 1 if something is out of date, naming it
+    python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
+    python -m docs.generate --figures  draw the README's figures anew
+
+Sources: the claims themselves, and docs/ledger.json, the ledger of `make verify` (default effort, seed 0).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from collapse_theory import Claim, all_claims
+from collapse_theory.errors import InputError
+from collapse_theory.examination.ledger import read_ledger
+from collapse_theory.files import write_text
+
+ROOT = Path(__file__).resolve().parents[1]
+LEDGER = ROOT / "docs" / "ledger.json"
+FIGURES = ROOT / "docs" / "figures"
+
+
+def claims_table() -> str:
+    """One Markdown row for each claim."""
+    rows = ["| claim | statement | we expect |", "| --- | --- | --- |"]
+    for claim in all_claims().values():
+        statement = claim.statement.replace("|", "\\|")
+        rows.append(
+            f"| [`{claim.id}`](docs/claims.md#{claim.id}) | `{statement}` | {expectation(claim)} |"
+        )
+    return "\n".join(rows)
+
+
+def expectation(claim: Claim) -> str:
+    """What the claim's file says of it, in words."""
+    if claim.expected == "refuted":
+        return "refuted"
+    return "holds, tight" if claim.tight else "holds"
+
+
+def ledger_block() -> str:
+    """The ledger as `verify` prints it."""
+    from collapse_theory.report import plain_table
+
+    return "```text\n" + plain_table(read_ledger(LEDGER)).rstrip() + "\n```"
+
+
+def claims_page() -> str:
+    """docs/claims.md: every claim with its hypotheses, formulas and source."""
+    parts = [
+        "# The claims",
+        "Generated from `collapse_theory/claims/` by `python -m docs.generate`. Words and symbols: "
+        "K labels with weight rows `w_k`, examples `x_i` with batch weights `a_i`, step size `eta`, "
+        "weight decay `lam`; for an unseen pair `u, v`: `D = w_u - w_v`, "
+        "`L_i` the logarithmic mean of `p_u(x_i)` and `p_v(x_i)`, "
+        "`M = sum a_i L_i x_i x_i^T`, `c = 1 - eta lam`.",
+    ]
+    for claim in all_claims().values():
+        parts.append(f"## {claim.id}\n\n{claim.title}.")
+        parts.append(f"$${claim.latex}$$")
+        lines = [f"- `{h.id}`: ${h.latex}$" for h in claim.hypotheses]
+        parts.append("Hypotheses:\n\n" + "\n".join(lines))
+        if claim.missing:
+            lines = [f"- `{h.id}`: ${h.latex}$" for h in claim.missing]
+            parts.append("Missing, and enough to mend it:\n\n" + "\n".join(lines))
+        if claim.corollary:
+            parts.append(claim.corollary)
+        parts.append(
+            f"About a {claim.domain}; we expect that it is: {expectation(claim)}. {claim.source}\n"
+            f"[Statement](../collapse_theory/claims/{claim.id}.py), "
+            f"[derivation](../proofs/symbolic/{claim.id}.py)."
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def filled(text: str, name: str, block: str) -> str:
+    """``text`` with the part between the markers of ``name`` replaced."""
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+    replaced, count = re.subn(pattern, lambda m: m[1] + block + "\n" + m[2], text, flags=re.DOTALL)
+    if count != 1:
+        raise InputError(f"README.md: the markers of {name} are missing; put them back")
+    return replaced
+
+
+def documents() -> dict[Path, str]:
+    """Every generated document and what it should say."""
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    text = filled(text, "claims", claims_table())
+    text = filled(text, "ledger", ledger_block())
+    return {readme: text, ROOT / "docs" / "claims.md": claims_page()}
+
+
+def draw_figures() -> None:
+    """The README's figures, from the digits run and from the printed lemma's witness."""
+    from collapse_theory import falsify, get_claim, plots
+    from simulations.digits import digits_runs
+
+    run, witness = ROOT / "build" / "digits.npz", ROOT / "build" / "witness.json"
+    run.parent.mkdir(exist_ok=True)
+    digits_runs(seed=0, steps=200).save(run)
+    found = falsify(get_claim("paper_lemma_4_1")).witness
+    assert found is not None
+    found.save(witness)
+    plots.plot("shrinkage", run, FIGURES / "shrinkage.svg", head=18)
+    plots.plot("one_step", run, FIGURES / "one_step.svg", head=18)
+    plots.plot("counterexample", witness, FIGURES / "counterexample.svg")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--ledger", metavar="PATH")
+    parser.add_argument("--figures", action="store_true")
+    options = parser.parse_args()
+    if options.ledger:
+        write_text(LEDGER, json.dumps(read_ledger(options.ledger), indent=1) + "\n")
+    if options.figures:
+        draw_figures()
+    stale = []
+    for path, text in documents().items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(ROOT))
+        if not options.check:
+            write_text(path, text)
+    for path in stale:
+        print(f"{path}: {'out of date; run: make docs' if options.check else 'written'}")
+    return int(options.check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
