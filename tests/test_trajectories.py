@@ -213,7 +213,7 @@ def test_many_heads_in_several_blocks(monkeypatch):
         )
         whole = train_linear_heads(weights, features, targets, config=config)
         with monkeypatch.context() as patch:
-            patch.setattr(_engine, "BLOCK_BYTES", 3 * LABELS * EXAMPLES * 8)
+            patch.setattr(_engine, "BLOCK_BYTES", 3 * (LABELS + DIM) * EXAMPLES * 8)
             blocks = train_linear_heads(weights, features, targets, config=config)
         assert relative(blocks.final_weights, whole.final_weights) < 1e-14
 

@@ -27,7 +27,7 @@ def run(*, batch_size=None, seeds=0, weighted=False, record_every=1, snapshots=T
     return train_linear_heads(
         rng.normal(size=(HEADS, LABELS, DIM)),
         rng.normal(size=(EXAMPLES, DIM)),
-        rng.integers(3, LABELS, size=EXAMPLES),
+        rng.choice([0, 2, 5], size=EXAMPLES),
         config=LinearConfig(
             steps=STEPS,
             step_size=eta,
@@ -43,7 +43,7 @@ def run(*, batch_size=None, seeds=0, weighted=False, record_every=1, snapshots=T
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("batch_size", "seeds"), [(None, 0), (4, 0), (4, [0, 1, 2, 3])])
-@pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize("pair", [(1, 3), (1, 4), (3, 4)])
 def test_records_agree_with_the_instances_of_the_library(weighted, batch_size, seeds, pair):
     """Two ways to the same quantities: the record's own, and softmax.py on the snapshots."""
     runs = run(weighted=weighted, batch_size=batch_size, seeds=seeds)
@@ -64,7 +64,9 @@ def test_records_agree_with_the_instances_of_the_library(weighted, batch_size, s
     np.testing.assert_allclose(after, recorded(runs.next_distance), **close)
     loss = softmax.loss(FLOAT, steps.weights, steps.features, steps.labels, steps.example_weights)
     np.testing.assert_allclose(loss, runs.loss.ravel(), **close)
-    p = softmax.probabilities(FLOAT, steps.weights, steps.features)[..., :3].sum(-1)
+    order = [*pair, *(k for k in range(LABELS) if k not in pair)]
+    unseen = [order.index(k) for k in (1, 3, 4)]
+    p = softmax.probabilities(FLOAT, steps.weights, steps.features)[..., unseen].sum(-1)
     np.testing.assert_allclose(
         (p * steps.example_weights).sum(-1), runs.unseen_mass.ravel(), **close
     )
@@ -105,7 +107,7 @@ def test_bounds_are_attained_and_their_twins_refuted():
 
 @given(
     tiny=st.floats(1e-300, 1e-3),
-    gap=st.one_of(st.just(0.0), st.floats(1e-12, 1e-3), st.floats(1e-3, 30)),
+    gap=st.one_of(st.just(0.0), st.floats(-12, -1).map(lambda e: 10**e), st.floats(0.1, 30)),
 )
 @settings(max_examples=100)
 def test_logarithmic_mean_of_tiny_and_close_probabilities(tiny, gap):
@@ -117,7 +119,7 @@ def test_logarithmic_mean_of_tiny_and_close_probabilities(tiny, gap):
     d = first - (first - gap)  # as the weights hold it
     normaliser = 1 + math.exp(first) + math.exp(first - gap)
     expected = math.exp(first) / normaliser * (-math.expm1(-d) / d if d else 1.0)
-    assert runs.trace[0, 0, 0] == pytest.approx(expected, rel=1e-12 * max(1, abs(first)))
+    assert runs.trace[0, 0, 0] == pytest.approx(expected, rel=1e-12, abs=0)
     assert runs.trace[0, 0, 0] > 0
 
 
@@ -169,7 +171,7 @@ def test_equal_rows_and_zero_rows_give_nan_not_errors():
 def test_as_run_repeats_the_recorded_run():
     for batch_size, seeds in ((None, 0), (4, [3, 1, 4, 1])):
         runs = run(batch_size=batch_size, seeds=seeds, weighted=True)
-        batch = as_run(runs, (1, 2), heads=[0, 3], at=slice(1, 6))
+        batch = as_run(runs, (3, 4), heads=[0, 3], at=slice(1, 6))
         batch.check()
         assert batch.step_size.shape == (2, 5)
         last = np.linalg.norm(batch.last_difference, axis=-1)
@@ -182,6 +184,6 @@ def test_instances_need_snapshots_pairs_and_consecutive_steps():
     with pytest.raises(InputError, match=r"pair \(0, 5\) was not recorded"):
         as_steps(run(), (0, 5))
     with pytest.raises(InputError, match="not consecutive"):
-        as_run(run(record_every=3))
+        as_run(run(record_every=3), (1, 3))
     with pytest.raises(InputError, match="no step is selected"):
-        as_steps(run(), at=slice(0, 0))
+        as_steps(run(), (1, 3), at=slice(0, 0))

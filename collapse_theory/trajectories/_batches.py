@@ -16,16 +16,28 @@ class Batch:
     """The examples of one step.
 
     Attributes:
-        features: [B, n] where all heads share the batch, else [H, B, n].
+        source: features as they are, [B, n] of a batch that all heads share or [H, B, n]; or, where
+            there are `rows`, the features [..., n] from which they are taken.
+        rows: [H, B], rows of `source` flattened to two axes; taken on demand, for some heads at a
+            time, because a copy for all of them leaves the cache.
         labels: [B] or [H, B].
         weighting: a_i [B] or [H, B] with sum 1, or None for 1/B.
         indices: [S, B] with S = 1 or H, the examples drawn; None for all examples.
     """
 
-    features: Tensor
+    source: Tensor
+    rows: Tensor | None
     labels: Tensor
     weighting: Tensor | None
     indices: Tensor | None
+
+    def features(self, heads: slice = slice(None)) -> Tensor:
+        """[B, n] where all heads share the batch, else [h, B, n] of the heads asked for."""
+        if self.rows is None:
+            return self.source if self.source.ndim == 2 else self.source[heads]
+        rows = self.rows[heads]
+        dim = self.source.shape[-1]
+        return self.source.view(-1, dim).index_select(0, rows.reshape(-1)).view(*rows.shape, dim)
 
 
 @dataclass(frozen=True)
@@ -44,26 +56,24 @@ class Data:
         labels = self.labels
         if self.features.ndim == 3 and labels.ndim == 1:
             labels = labels.expand(heads, -1)
-        return Batch(self.features, labels, weighting, None)
+        return Batch(self.features, None, labels, weighting, None)
 
     def at(self, indices: Tensor) -> Batch:
         """The examples at `indices` [S, B]; a shared batch if S is 1 and features are shared."""
-        if self.features.ndim == 2 and len(indices) == 1:
-            features = self.features[indices[0]]
-        elif self.features.ndim == 2:
-            features = self.features.index_select(0, indices.reshape(-1))
-            features = features.view(*indices.shape, -1)
+        shared = self.features.ndim == 2 and len(indices) == 1
+        source, rows = self.features, None
+        if shared:
+            source = source[indices[0]]
+        elif source.ndim == 2:
+            rows = indices
         else:
-            heads, examples, dim = self.features.shape
-            flat = indices + examples * torch.arange(heads)[:, None]
-            features = self.features.reshape(-1, dim).index_select(0, flat.reshape(-1))
-            features = features.view(heads, -1, dim)
-        shared = features.ndim == 2
+            heads, examples, _ = source.shape
+            rows = indices + examples * torch.arange(heads)[:, None]
         weighting = None
         if self.weighting is not None:
             weighting = _pick(self.weighting, indices, shared)
             weighting = weighting / weighting.sum(-1, keepdim=True)
-        return Batch(features, _pick(self.labels, indices, shared), weighting, indices)
+        return Batch(source, rows, _pick(self.labels, indices, shared), weighting, indices)
 
 
 def _pick(values: Tensor, indices: Tensor, shared: bool) -> Tensor:

@@ -2,14 +2,15 @@
 
 `W <- (1 - eta lam) W - eta (P - Y)^T diag(a) X` with P the probabilities, Y the one-hot targets and
 a the batch weights. Each engine keeps the weights in the layout in which its products are fastest
-(benchmarks/linear_heads.py measures them) and takes as many heads at a time as keep the logits in
-the processor's cache; the large arrays are allocated once.
+(benchmarks/linear_heads.py measures them) and takes as many heads at a time as stay in the
+processor's cache; the large arrays are allocated once.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ __all__ = ["Engine", "PerHeadEngine", "SharedEngine"]
 FEW_LABELS = 32
 """Below this torch's softmax over the last axis is slower than its passes done one by one."""
 BLOCK_BYTES = 2**21
-"""Logits taken at a time: larger blocks leave the cache, smaller ones pay for more calls."""
+"""What is taken at a time: larger blocks leave the cache, smaller ones pay for more calls."""
 
 
 class Engine(ABC):
@@ -28,12 +29,13 @@ class Engine(ABC):
     Args:
         weights: [H, K, n]; copied.
         batch: B, the examples of a step.
+        row: numbers for each example and head that a block should keep in the cache.
     """
 
-    def __init__(self, weights: Tensor, batch: int) -> None:
+    def __init__(self, weights: Tensor, batch: int, row: int) -> None:
         heads, labels, _ = weights.shape
         self._labels, self._batch = labels, batch
-        size = BLOCK_BYTES // (batch * labels * weights.element_size())
+        size = BLOCK_BYTES // (batch * row * weights.element_size())
         size = min(max(size, 1), heads)
         size = math.ceil(heads / math.ceil(heads / size))  # blocks of equal size
         self._blocks = [slice(i, min(i + size, heads)) for i in range(0, heads, size)]
@@ -68,7 +70,7 @@ class Engine(ABC):
 
     def step(
         self,
-        features: Tensor,
+        features: Callable[[slice], Tensor],
         targets: list[Tensor],
         weighting: Tensor | None,
         step_size: float | Tensor,
@@ -77,7 +79,7 @@ class Engine(ABC):
         """One step.
 
         Args:
-            features: [B, n] of a shared batch, [H, B, n] of a batch for each head.
+            features: of a block of heads: [B, n] of a shared batch, else [h, B, n].
             targets: what `targets` returned.
             weighting: a_i [B] or [H, B] with sum 1, or None for 1/B.
             step_size: eta, a number or [H].
@@ -86,7 +88,7 @@ class Engine(ABC):
         for block, positions in zip(self._blocks, targets, strict=True):
             self._step(
                 block,
-                features if features.ndim == 2 else features[block],
+                features(block),
                 positions,
                 weighting if weighting is None or weighting.ndim == 1 else weighting[block],
                 step_size[block] if isinstance(step_size, Tensor) else step_size,
@@ -129,7 +131,7 @@ class SharedEngine(Engine):
     """
 
     def __init__(self, weights: Tensor, batch: int) -> None:
-        super().__init__(weights, batch)
+        super().__init__(weights, batch, row=weights.shape[1])
         self._weights = weights.permute(2, 0, 1).contiguous()
         self._flat = self._weights.view(weights.shape[2], -1)
 
@@ -170,7 +172,7 @@ class PerHeadEngine(Engine):
     """Each head sees a batch of its own: batched products. Weights lie as [H, K, n]."""
 
     def __init__(self, weights: Tensor, batch: int) -> None:
-        super().__init__(weights, batch)
+        super().__init__(weights, batch, row=weights.shape[1] + weights.shape[2])
         self._weights = weights.clone(memory_format=torch.contiguous_format)
 
     @property

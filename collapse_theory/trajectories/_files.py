@@ -7,8 +7,6 @@ type of every array, against which the reader checks the file.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collapse_theory.errors import InputError
+from collapse_theory.files import write_whole
 from collapse_theory.trajectories._config import LinearConfig
 
 if TYPE_CHECKING:
@@ -80,32 +79,8 @@ def save(runs: LinearRuns, path: Path) -> None:
         "configuration": config,
         "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()},
     }
-    _write_whole(path, {"header": np.array(json.dumps(header)), **arrays})
-
-
-def _write_whole(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write the .npz beside its place, then rename it; an interruption leaves nothing behind."""
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp's files are private, a result is not
-        temporary.replace(path)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(
-            f"cannot write {path} ({reason}): choose a place that is writable"
-        ) from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    everything: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays}
+    write_whole(path, lambda stream: np.savez(stream, allow_pickle=False, **everything))
 
 
 def load(path: Path) -> dict[str, Any]:

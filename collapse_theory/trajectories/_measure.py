@@ -51,7 +51,7 @@ def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor)
         unseen: whether a label is nobody's target in a head, [H, K], bool.
     """
     heads = len(weights)
-    features = batch.features.double()
+    features = batch.features().double()
     size = features.shape[-2]
     if batch.weighting is None:
         mean = features.new_full((1, 1), 1.0 / size).expand(heads, size)

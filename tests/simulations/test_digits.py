@@ -118,7 +118,7 @@ def test_the_command_writes_a_record_and_prints_what_it_saw(tmp_path, capsys):
     assert error.err == "error: steps is -3: give an integer of at least 0\n"
     assert error.out == ""
     assert digits.main(["--out", str(out / "x.npz"), "--steps", "0", "--quiet"]) == 2
-    assert "cannot write" in capsys.readouterr().err
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_an_interrupted_command_writes_nothing(tmp_path, monkeypatch):
