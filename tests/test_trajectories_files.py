@@ -181,7 +181,7 @@ def test_an_interrupted_write_leaves_the_old_file_alone(tmp_path, monkeypatch, e
 
 def test_an_unwritable_place_is_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match=r"cannot write .*choose a place that is writable"):
+    with pytest.raises(InputError, match=r"cannot be written .*choose another place"):
         record().save(tmp_path / "file" / "run.npz")
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="cannot be written"):

@@ -1,7 +1,7 @@
 """SymPy derivations, one module per claim: `proofs/symbolic/<claim id>.py` has `derive() -> Derivation`.
 
-`Derivation.check()` gives a verdict on every line; `python -m proofs.symbolic` prints them. Modules whose names start with an
-underscore are the framework and the lines that derivations share.
+`Derivation.check()` gives a verdict on every line; `python -m proofs.symbolic` prints them. Modules whose names
+start with an underscore are the framework and the lines that derivations share.
 """
 
 from __future__ import annotations

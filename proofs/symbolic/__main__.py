@@ -30,7 +30,6 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
     failed = False
     for claim in options.claims or known:
-        failed |= not report(claim)
         if options.latex is not None:
             try:
                 write(options.latex / f"{claim}.tex", derive(claim).latex())
@@ -41,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
                     file=sys.stderr,
                 )
                 return 2
+        failed |= not report(claim)
     return int(failed)
 
 
@@ -52,12 +52,15 @@ def report(claim: str) -> bool:
     results = derivation.check()
     width = max(len(result.name) for result in results)
     for result in results:
-        verdict = "verified" if result.ok else "REFUSED "
-        detail = result.reason or statements.get(result.name, "")
-        print(f"  {verdict}  {result.name:<{width}}  {detail}")
+        detail = statements.get(result.name, "")
+        if result.role == "goal":
+            detail = "rests on its stated hypotheses alone"
+        if not result.ok:
+            detail = f"{detail}  [{result.reason}]"
+        print(f"  {result.verdict:<8}  {result.name:<{width}}  {detail}")
     good = sum(result.ok for result in results)
     seconds = sum(result.seconds for result in results)
-    print(f"  {good} of {len(results)} verified in {seconds:.1f} s\n")
+    print(f"  {good} of {len(results)} stand, {seconds:.1f} s\n")
     return good == len(results)
 
 

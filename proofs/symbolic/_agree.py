@@ -5,12 +5,11 @@ the arguments agree; then two rational functions are compared. This is exact; it
 never invent one.
 """
 
-from collections.abc import Callable
-
-from sympy import Abs, Add, Dummy, Expr, Max, Mul, Number, Piecewise, Pow, Rational, S, exp, log, sympify
+from sympy import Abs, Add, Dummy, Mul, Number, Piecewise, Pow, Rational, S, exp, log, sympify
 from sympy import factor as factorise
 
-from ._algebra import is_zero
+from ._algebra import branches, is_zero
+from ._types import Expr
 
 
 def agree(first: Expr, second: Expr) -> bool:
@@ -23,14 +22,19 @@ class _Unknowns:
     """Replaces what is not rational by unknowns; remembers what they stand for."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[tuple[Expr, Dummy]]] = {"exp": [], "log": [], "root": [], "sum": []}
+        self._known: dict[str, list[tuple[Expr, Dummy]]] = {
+            "exp": [],
+            "log": [],
+            "root": [],
+            "sum": [],
+        }
 
     def replace(self, node: Expr) -> Expr:
         """`node` as a rational expression in symbols and unknowns."""
         if not node.args:
             return node
         if isinstance(node, Piecewise):
-            return self.replace(node.args[0][0])
+            return self.replace(branches(node)[0][0])
         if isinstance(node, Abs):
             return self._unknown("root", self.replace(node.args[0]) ** 2)
         args = [self.replace(argument) for argument in node.args]
@@ -56,7 +60,8 @@ class _Unknowns:
     def _denominator(self, argument: Expr) -> Expr:
         """A product of powers of unknowns, so that sums of fractions keep small denominators."""
         result: Expr = S.One
-        for factor in Mul.make_args(factorise(argument)):
+        product: Expr = factorise(argument)
+        for factor in Mul.make_args(product):
             base, power = factor.as_base_exp()
             result *= (self._unknown("sum", base) if isinstance(base, Add) else base) ** power
         return result
@@ -65,6 +70,7 @@ class _Unknowns:
         total: Expr = S.Zero
         for factor in Mul.make_args(argument):
             base, power = factor.as_base_exp()
+            base = next((a for a, u in self._known["sum"] if u == base), base)
             inside = next((a for a, u in self._known["exp"] if u == base), None)
             total += power * (self._unknown("log", base) if inside is None else inside)
         return total

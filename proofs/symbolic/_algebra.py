@@ -15,11 +15,9 @@ from sympy import (
     Add,
     Derivative,
     Dummy,
-    Expr,
     Indexed,
     Integer,
     KroneckerDelta,
-    Max,
     Mul,
     Ne,
     Piecewise,
@@ -33,12 +31,13 @@ from sympy import (
     expand,
     expand_log,
     fraction,
-    log,
     sinh,
     sympify,
     tanh,
     together,
 )
+
+from ._types import Expr
 
 Range: TypeAlias = tuple[Expr, Expr]
 Limit: TypeAlias = tuple[Symbol, Expr, Expr]
@@ -128,12 +127,17 @@ def _flatten(expression: Expr, ranges: Ranges) -> list[Term]:
         return [term for part in expression.args for term in _flatten(part, ranges)]
     if isinstance(expression, Mul):
         return _multiply([_flatten(part, ranges) for part in expression.args], ranges)
-    if isinstance(expression, Pow) and isinstance(expression.exp, Integer) and expression.exp > 1:
-        if expression.base.has(Sum, Add, Product):
-            # Flattened anew for each factor, so that bound indices of the factors differ.
-            factors = [_flatten(expression.base, ranges) for _ in range(int(expression.exp))]
-            return _multiply(factors, ranges)
+    if _is_whole_power(expression) and expression.base.has(Sum, Add, Product):
+        # Flattened anew for each factor, so that bound indices of the factors differ.
+        factors = [_flatten(expression.base, ranges) for _ in range(int(expression.exp))]
+        return _multiply(factors, ranges)
     return [(_atom(expression, ranges), ())]
+
+
+def _is_whole_power(expression: Expr) -> bool:
+    return (
+        isinstance(expression, Pow) and isinstance(expression.exp, Integer) and expression.exp > 1
+    )
 
 
 def _multiply(factors: list[list[Term]], ranges: Ranges) -> list[Term]:
@@ -250,66 +254,19 @@ def split(expression: Expr, variable: Expr) -> tuple[Expr, Expr]:
     """`expression` for `variable != 0`, and its value for `variable == 0`, by its `Piecewise` parts."""
 
     def guarded(node: Any) -> bool:
-        return (
-            isinstance(node, Piecewise)
-            and len(node.args) == 2
-            and isinstance(node.args[0][1], Ne)
-            and node.args[0][1] in (Ne(variable, 0), Ne(-variable, 0))
-            and node.args[1][1] == True  # noqa: E712 - SymPy's `true`
-        )
+        if not isinstance(node, Piecewise) or len(node.args) != 2:
+            return False
+        (_, condition), (_, otherwise) = branches(node)
+        return otherwise is S.true and condition in (Ne(variable, 0), Ne(-variable, 0))
 
-    away = expression.replace(guarded, lambda node: node.args[0][0])
-    at = expression.replace(guarded, lambda node: node.args[1][0])
+    away = expression.replace(guarded, lambda node: branches(node)[0][0])
+    at = expression.replace(guarded, lambda node: branches(node)[1][0])
     return away, at.xreplace({variable: S.Zero})
 
 
-def is_real(expression: Expr) -> bool:
-    """Whether `expression` is real wherever it is defined."""
-    if expression.is_real:
-        return True
-    if isinstance(expression, Piecewise):
-        return all(is_real(value) for value, _ in expression.args)
-    if isinstance(expression, (Sum, Product)):
-        return is_real(expression.function)
-    if isinstance(expression, log):
-        return is_positive(expression.args[0])
-    if isinstance(expression, Pow) and not isinstance(expression.exp, Integer):
-        return is_nonnegative(expression.base) and is_real(expression.exp)
-    if isinstance(expression, (Add, Mul, Pow, Max, exp, sinh, cosh)):
-        return all(is_real(argument) for argument in expression.args)
-    return False
-
-
-def is_nonnegative(expression: Expr) -> bool:
-    """Whether SymPy's assumptions show `expression >= 0`; finite sums of such terms included."""
-    if expression.is_nonnegative or is_positive(expression):
-        return True
-    if isinstance(expression, (Sum, Product)):
-        return is_nonnegative(expression.function)
-    if isinstance(expression, (Add, Mul)):
-        return all(is_nonnegative(argument) for argument in expression.args)
-    if isinstance(expression, Pow):
-        if expression.exp.is_even:
-            return is_real(expression.base)
-        return is_nonnegative(expression.base) and is_real(expression.exp)
-    return False
-
-
-def is_positive(expression: Expr) -> bool:
-    """Whether SymPy's assumptions show `expression > 0`."""
-    if expression.is_positive:
-        return True
-    if isinstance(expression, Add):
-        return all(is_nonnegative(argument) for argument in expression.args) and any(
-            is_positive(argument) for argument in expression.args
-        )
-    if isinstance(expression, Mul):
-        return all(is_positive(argument) for argument in expression.args)
-    if isinstance(expression, Pow):
-        return is_positive(expression.base) and is_real(expression.exp)
-    if isinstance(expression, exp):
-        return is_real(expression.args[0])
-    return False
+def branches(node: Any) -> list[tuple[Expr, Any]]:
+    """Values and conditions of a `Piecewise`."""
+    return [tuple(branch.args) for branch in node.args]
 
 
 def derivative(expression: Expr, variable: Expr) -> Expr:
@@ -322,5 +279,7 @@ def derivative(expression: Expr, variable: Expr) -> Expr:
 
 def heads(expression: Expr) -> set[Any]:
     """The symbols and the bases of indexed symbols that occur in `expression`."""
-    found: Iterable[Any] = expression.atoms(Symbol) | {node.base for node in expression.atoms(Indexed)}
+    found: Iterable[Any] = expression.atoms(Symbol) | {
+        node.base for node in expression.atoms(Indexed)
+    }
     return set(found)

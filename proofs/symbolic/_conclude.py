@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from sympy import Dummy, Expr, Integer, expand_log
+from sympy import Dummy, Integer, expand_log
 
 from ._derivation import Derivation, Part
 from ._small import Small, real, step_table
 from ._symbols import i, t
+from ._types import Expr
 
 LABELS = 3
 STEPS = 2

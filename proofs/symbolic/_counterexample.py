@@ -6,14 +6,16 @@ exponentials that occur are bounded by `1 + v <= exp(v)` and `1 - v <= exp(-v)`,
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sympy import Expr, Integer, Rational, Symbol, exp, sinh
+from sympy import Integer, Rational, Symbol, exp, sinh, sqrt
 
+from ._bounds import half
 from ._derivation import Line, Statement, at_most, equal
 from ._inference import Evaluate, Instance, Monotone, Root
-from ._rules import Combine, Term
+from ._logmean import v
+from ._rules import Combine, Define, Term
 from ._small import Small, real
-from ._step import half, v
 from ._symbols import Step, i, m
+from ._types import Expr
 
 F = Rational
 
@@ -84,9 +86,10 @@ def printed(q: Step) -> tuple[Expr, Expr]:
     return new, (1 - q.eta * (q.lam - q.r**2 * q.pbar)) * norm
 
 
-def refutation(q: Step, general: list[Line]) -> list[Line]:
-    """`|D+|` exceeds the printed bound by at least 1/500; `general` are the lines before."""
+def refutation(q: Step) -> list[Line]:
+    """`|D+|` exceeds the printed bound by at least 1/500."""
     left, right = Symbol("left", nonnegative=True), Symbol("right", real=True)
+    square = Symbol("left_sq", nonnegative=True)
     D, L, Z = (
         Symbol("Dstar", real=True),
         Symbol("Lstar", real=True),
@@ -94,7 +97,6 @@ def refutation(q: Step, general: list[Line]) -> list[Line]:
     )
     up, down, tiny = exp(F(1, 50)), exp(F(-1, 50)), exp(-20)
     lhs, rhs = printed(q)
-    known = [line.statement for line in general if getattr(line.rule, "defines", False)]
     return [
         Line(
             "Zstar",
@@ -116,9 +118,15 @@ def refutation(q: Step, general: list[Line]) -> list[Line]:
             "the difference after the step,",
         ),
         Line(
+            "left_sq",
+            equal(square, (F(-1, 200) - 2 * (up - down) / Z) ** 2),
+            Evaluate(instance, expression=lhs**2, unfold=("Zstar",)),
+            "the square of its length,",
+        ),
+        Line(
             "left",
-            equal(left, instance(known)(lhs, {})),
-            Evaluate(instance, expression=lhs),
+            equal(left, sqrt(square)),
+            Define(("left_sq",)),
             "the left side of the printed lemma",
         ),
         Line(
@@ -176,7 +184,7 @@ def refutation(q: Step, general: list[Line]) -> list[Line]:
         Line(
             "left_square",
             equal(D**2, left**2),
-            Combine(unfold=("left", "Dstar", "Zstar")),
+            Combine(unfold=("left", "left_sq", "Dstar")),
             "its length",
         ),
         Line("length", at_most(-D, left), Root("left_square"), "is at least $-D^+$."),

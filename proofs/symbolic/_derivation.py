@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal, Protocol, TypeAlias
 
-from sympy import Expr, Symbol, latex, sympify
+from sympy import Symbol, latex, sympify
 
 from ._algebra import Ranges, heads, is_zero, rewrite
+from ._types import Expr
 
 Relation: TypeAlias = Literal["==", "<="]
 Kind: TypeAlias = Literal["hypothesis", "setting", "induction"]
@@ -74,6 +75,8 @@ class Line:
 
     def check(self, so_far: "Context") -> None:
         """Raise `Refused` unless the rule justifies the statement from the lines `so_far`."""
+        if self.name in so_far:
+            raise Refused(f"a second line is called {self.name!r}")
         for cited in self.rule.uses:
             so_far[cited]
         self.rule.check(self.statement, so_far)
@@ -92,14 +95,16 @@ class Context:
             raise Refused(f"cites {name!r}, which is no earlier line")
         return self._lines[name]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._lines
+
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines.values())
 
     def add(self, line: Line) -> None:
         """Make `line` available to later ones."""
-        if line.name in self._lines:
-            raise Refused(f"a second line is called {line.name!r}")
-        rests_on = frozenset().union(*(self.assumptions(cited) for cited in line.rule.uses))
+        cited = (self._assumptions.get(name, frozenset()) for name in line.rule.uses)
+        rests_on = frozenset[str]().union(*cited)
         if getattr(line.rule, "kind", None) is not None:
             rests_on |= {line.name}
         rests_on -= frozenset(getattr(line.rule, "discharges", ()))
@@ -148,12 +153,29 @@ class Context:
 
 @dataclass(frozen=True)
 class LineResult:
-    """Verdict on one line; `reason` is empty when it is verified."""
+    """Verdict on one line; `reason` is empty when the line stands.
+
+    `role` says what standing means: a line is "assumed", "defined" or "verified", a "goal" rests on the hypotheses
+    that it states and no others.
+    """
 
     name: str
     ok: bool
     reason: str
     seconds: float
+    role: str
+
+    @property
+    def verdict(self) -> str:
+        """The role, or "REFUSED"."""
+        return self.role if self.ok else "REFUSED"
+
+
+def role(line: Line) -> str:
+    """What a line that stands is: "assumed", "defined" or "verified"."""
+    if getattr(line.rule, "kind", None) is not None:
+        return "assumed"
+    return "defined" if getattr(line.rule, "defines", False) else "verified"
 
 
 @dataclass(frozen=True)
@@ -195,7 +217,7 @@ class Derivation:
     sizes: str
     ranges: Ranges
     conclude: Callable[["Derivation"], tuple[Part, ...]]
-    names: Mapping[Symbol, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Line:
         return next(line for line in self.lines if line.name == name)
@@ -227,7 +249,9 @@ class Derivation:
             if not reason and line.name in self._idle():
                 reason = "introduced but never used"
             context.add(line)
-            results.append(LineResult(line.name, not reason, reason, perf_counter() - start))
+            results.append(
+                LineResult(line.name, not reason, reason, perf_counter() - start, role(line))
+            )
         return results + [self._check_goal(goal, context) for goal in self.goals]
 
     def _idle(self) -> set[str]:
@@ -249,17 +273,18 @@ class Derivation:
                 reason = f"rests on {sorted(needed)}, states {sorted(goal.hypotheses)}"
         except Refused as refusal:
             reason = str(refusal)
-        return LineResult(f"goal {goal.id}", not reason, reason, 0.0)
+        return LineResult(goal.id, not reason, reason, 0.0, "goal")
+
+    def _latex(self, expression: Expr) -> str:
+        symbols = {s: self.names[s.name] for s in expression.atoms(Symbol) if s.name in self.names}
+        return latex(expression, symbol_names=symbols)
 
     def latex(self) -> str:
         """The lines as an `align` environment (amsmath), each with its sentence."""
         rows = []
         for number, line in enumerate(self.lines, start=1):
             rows.append(rf"\intertext{{{line.sentence}}}")
-            lhs, rhs = (
-                latex(side, symbol_names=dict(self.names))
-                for side in (line.statement.lhs, line.statement.rhs)
-            )
+            lhs, rhs = (self._latex(side) for side in (line.statement.lhs, line.statement.rhs))
             sign = {"==": "=", "<=": r"\le"}[line.statement.relation]
             if getattr(line.rule, "defines", False):
                 sign = ":="

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, S, Symbol, cosh, exp, sinh
+from sympy import Add, Integer, Max, Mul, Pow, Rational, S, Symbol, cosh, exp, sinh
 
-from ._algebra import derivative, heads, is_nonnegative, split, substitute
+from ._algebra import derivative, heads, split, substitute
 from ._derivation import Context, Refused, Statement
 from ._rules import Define, Term
+from ._signs import is_nonnegative
+from ._types import Expr
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class Monotone:
 def _is_smooth(expression: Expr) -> bool:
     """Built from symbols and rationals by sums, products, powers, exp, sinh and cosh."""
     if isinstance(expression, Pow):
-        return bool(expression.exp.is_Integer and expression.exp > 0) and _is_smooth(expression.base)
+        return bool(expression.exp.is_Integer and expression.exp > 0) and _is_smooth(
+            expression.base
+        )
     if isinstance(expression, (Add, Mul, exp, sinh, cosh)):
         return all(_is_smooth(argument) for argument in expression.args)
     return isinstance(expression, (Symbol, Rational))

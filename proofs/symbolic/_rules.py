@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sympy import Dummy, Expr, Integer, S, Sum, Symbol
+from sympy import Dummy, Integer, S, Sum, Symbol
 
-from ._algebra import derivative, heads, is_nonnegative, is_positive, is_real, split, substitute
+from ._algebra import derivative, heads, split, substitute
 from ._derivation import Context, Kind, Refused, Relation, Statement
+from ._signs import is_nonnegative, is_positive, is_real
+from ._types import Expr
 
 Fact: TypeAlias = str | tuple[str, Mapping[Symbol, Symbol]]
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import TypeAlias
 
-from sympy import Add, Expr, Indexed, Integer, Mul, Product, Sum, Symbol
+from sympy import Add, Indexed, Integer, Mul, Product, Sum, Symbol
 
 from ._derivation import Statement
 from ._symbols import K, N, base_name, n
+from ._types import Expr
 
 Table: TypeAlias = Mapping[str, Callable[..., Expr]]
 Values: TypeAlias = Mapping[Symbol, int]

@@ -6,13 +6,16 @@ Sizes are symbols: K >= 3 labels, n coordinates, N examples. Labels 1 and 2 are 
 
 from dataclasses import dataclass
 
-from sympy import Expr, Indexed, IndexedBase, Sum, Symbol, symbols
+from sympy import IndexedBase, Sum, Symbol, symbols
+
+from ._types import Expr
 
 K, n, N = symbols("K n N", integer=True, positive=True)
 i, l, j, m, k, t = symbols("i l j m k t", integer=True)  # noqa: E741 - l is the second example
 
-RANGES = {i: (1, N), l: (1, N), j: (1, n), m: (1, n), k: (3, K)}
+RANGES: dict[Symbol, tuple[Expr, Expr]] = {i: (1, N), l: (1, N), j: (1, n), m: (1, n), k: (3, K)}
 
+# How names that are no LaTeX look in print.
 LATEX = {
     "eta": r"\eta",
     "lam": r"\lambda",
@@ -38,24 +41,12 @@ LATEX = {
     "loss": r"\ell",
     "quad": r"(D\cdot MD)",
     "left": r"|D^{+}_{*}|",
+    "left_sq": r"|D^{+}_{*}|^{(2)}",
     "right": r"R_{*}",
     "Dstar": r"D^{+}_{*}",
     "Lstar": "L_{*}",
     "Zstar": "Z_{*}",
 }
-
-
-def latex_names() -> dict[Symbol, str]:
-    """LaTeX for the names above, for `Derivation.latex`; labels of indexed bases are plain symbols."""
-    return _Names()
-
-
-class _Names(dict):
-    """Looks a symbol up by its name: the same name is printed alike whatever its assumptions."""
-
-    def get(self, key: object, default: object = None) -> object:
-        """LaTeX for the symbol `key`."""
-        return LATEX.get(getattr(key, "name", ""), default)
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class Step:
         assumptions = assumptions or {"real": True}
         if not indices:
             return Symbol(name, **assumptions)
-        return IndexedBase(name, **assumptions)[indices]
+        return IndexedBase(name, **assumptions)[indices]  # pyright: ignore[reportArgumentType]
 
     def w_u(self, j: Expr) -> Expr:
         """Row u."""
@@ -136,4 +127,5 @@ class Step:
 
 def base_name(node: Expr) -> str:
     """The name of a symbol or of the base of an indexed symbol."""
-    return node.base.label.name if isinstance(node, Indexed) else node.name
+    base = getattr(node, "base", None)
+    return node.name if base is None else base.label.name

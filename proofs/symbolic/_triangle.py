@@ -2,7 +2,7 @@
 
 from sympy import sqrt
 
-from . import _step as step
+from . import _bounds
 from ._derivation import Line, at_most, equal
 from ._inference import Root
 from ._rules import Assume, Combine, Define, Term
@@ -15,14 +15,19 @@ def corrected(q: Step) -> list[Line]:
     push, rho = q.name("normMD", nonnegative=True), q.name("xnorm", i, nonnegative=True)
     c, tau = q.name("c"), q.name("tau")
     return [
-        step.nonnegative_step(q),
+        _bounds.nonnegative_step(q),
         Line(
             "decay_at_most_one",
             at_most(q.eta * q.lam, 1),
             Assume(),
             "The hypothesis that the printed lemma lacks:",
         ),
-        Line("c_sign", at_most(0, c), Combine((Term(1, ("decay_at_most_one",)),), unfold=("c",)), "so"),
+        Line(
+            "c_sign",
+            at_most(0, c),
+            Combine((Term(1, ("decay_at_most_one",)),), unfold=("c",)),
+            "so",
+        ),
         Line(
             "xnorm",
             equal(rho, sqrt(q.over_j(q.x(i, j) ** 2))),
@@ -30,7 +35,9 @@ def corrected(q: Step) -> list[Line]:
             "The length of a feature;",
         ),
         Line("radius", at_most(rho, q.r), Assume(), "hypothesis: $r$ bounds it."),
-        Line("pbar", at_most(q.name("L", i), q.pbar), Assume(), "Hypothesis: $\\bar p$ bounds $L_i$."),
+        Line(
+            "pbar", at_most(q.name("L", i), q.pbar), Assume(), "Hypothesis: $\\bar p$ bounds $L_i$."
+        ),
         Line(
             "weights_sum",
             equal(q.over_i(q.a(i)), 1),
@@ -68,8 +75,8 @@ def corrected(q: Step) -> list[Line]:
             ),
             "so the trace of $M$ is at most $r^2 \\bar p$.",
         ),
-        step.operator_bound(q),
-        step.form_bound(q),
+        _bounds.operator_bound(q),
+        _bounds.form_bound(q),
         Line(
             "normMD",
             equal(push, sqrt(q.over_j(q.name("MD", j) ** 2))),
@@ -84,7 +91,9 @@ def corrected(q: Step) -> list[Line]:
             ),
             "has $|MD|^2 \\le (\\operatorname{tr} M)\\, D \\cdot MD \\le (\\operatorname{tr} M)^2 |D|^2$;",
         ),
-        Line("push_sign", at_most(0, tau * norm), Combine((Term(norm, ("tau_sign",)),)), "and since"),
+        Line(
+            "push_sign", at_most(0, tau * norm), Combine((Term(norm, ("tau_sign",)),)), "and since"
+        ),
         Line("push", at_most(push, tau * norm), Root("push_square", "push_sign"), "take roots."),
         Line(
             "triangle_square",

@@ -1,9 +1,9 @@
 """`contraction`: if eta >= 0, T >= tr M and eta (2 lam + T) <= 2, then |D+| <= (1 - eta lam)|D|."""
 
-from . import _step as step
+from . import _bounds, _logmean, _step
 from ._conclude import conclude_step
 from ._derivation import Derivation, Goal
-from ._symbols import RANGES, Step, latex_names
+from ._symbols import LATEX, RANGES, Step
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -16,12 +16,12 @@ def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
     lines = (
-        *step.loss(q),
-        *step.logmean(q),
-        *step.recursion(q),
-        *step.quadratic(q),
-        *step.hypotheses(q),
-        *step.upper(q),
+        *_step.loss(q),
+        *_logmean.logmean(q),
+        *_step.recursion(q),
+        *_step.quadratic(q),
+        *_bounds.hypotheses(q),
+        *_bounds.upper(q),
     )
     hypotheses = ("nonnegative_step", "curvature", "step_size")
     return Derivation(
@@ -31,5 +31,5 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_step(dim=2, examples=2),
-        names=latex_names(),
+        names=LATEX,
     )

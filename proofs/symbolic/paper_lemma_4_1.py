@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from . import _step as step
+from . import _logmean, _step
 from ._conclude import conclude_step, small_step
-from ._counterexample import WITNESS, refutation
+from ._counterexample import WITNESS, printed, refutation
 from ._derivation import Derivation, Goal, Part
-from ._symbols import RANGES, Step, latex_names
+from ._symbols import LATEX, RANGES, Step
 from ._triangle import corrected
 
 SIZES = (
@@ -19,22 +19,23 @@ SIZES = (
 def derive() -> Derivation:
     """The refutation, then the corrected form, both from the loss."""
     q = Step()
-    general = [*step.loss(q), *step.logmean(q), *step.logmean_below(q), *step.recursion(q)]
-    scalars = step.quadratic(q)
     hypotheses = ("nonnegative_step", "decay_at_most_one", "radius", "pbar")
     return Derivation(
         claim="paper_lemma_4_1",
         lines=(
-            *general,
-            *scalars,
-            *refutation(q, [*general, *scalars]),
+            *_step.loss(q),
+            *_logmean.logmean(q),
+            *_logmean.logmean_below(q),
+            *_step.recursion(q),
+            *_step.quadratic(q),
+            *refutation(q),
             *corrected(q),
         ),
         goals=(Goal("refuted", "refuted", ()), Goal("corrected", "corrected", hypotheses)),
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude,
-        names=latex_names(),
+        names=LATEX,
     )
 
 
@@ -43,10 +44,7 @@ def conclude(derivation: Derivation) -> tuple[Part, ...]:
     true = replace(derivation, goals=derivation.goals[1:])
     (small,) = conclude_step(dim=1, examples=1)(true)
     hypotheses = {k: v for k, v in small.hypotheses.items() if k != "decay_at_most_one"}
-    left, right = (
-        small_step(derivation, dim=1, examples=1)(derivation[name].rule.expression)
-        for name in ("left", "right")
-    )
+    left, right = map(small_step(derivation, dim=1, examples=1), printed(Step()))
     refuted = replace(
         small,
         id="refuted",

@@ -3,14 +3,15 @@
 Above: `|D_t| <= prod (1 - eta_s lam_s) |D_0|`; below: `prod max(0, 1 - eta_s(lam_s + T_s)) |D_0| <= |D_t|`.
 """
 
-from sympy import Expr, Max, Product, S, Symbol
+from sympy import Max, Product, S, Symbol
 
-from . import _step as step
+from . import _bounds, _logmean, _step
 from ._conclude import conclude_run
 from ._derivation import Derivation, Goal, Line, at_most, equal
 from ._inference import Induction
 from ._rules import Assume, Combine, Term
-from ._symbols import RANGES, Step, j, latex_names, t
+from ._symbols import LATEX, RANGES, Step, j, t
+from ._types import Expr
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols "
@@ -26,13 +27,13 @@ def derive() -> Derivation:
     """The derivation: everything about step t of the run, then induction over t."""
     q = Step(time=t)
     lines = (
-        *step.loss(q),
-        *step.logmean(q),
-        *step.recursion(q),
-        *step.quadratic(q),
-        *step.hypotheses(q),
-        *step.upper(q),
-        *step.lower(q),
+        *_step.loss(q),
+        *_logmean.logmean(q),
+        *_step.recursion(q),
+        *_step.quadratic(q),
+        *_bounds.hypotheses(q),
+        *_bounds.upper(q),
+        *_bounds.lower(q),
         *run(q),
         *above(q),
         *below(q),
@@ -45,7 +46,7 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_run,
-        names=latex_names(),
+        names=LATEX,
     )
 
 
@@ -80,13 +81,19 @@ def run(q: Step) -> list[Line]:
 
 def above(q: Step) -> list[Line]:
     """Induction with the decay factors."""
+
     def claim(time: Expr) -> tuple[Expr, Expr]:
         return _norm(time), Product(Step(time=s).name("c"), (s, 0, time - 1)) * _norm(S.Zero)
 
     return [
-        Line("above_0", at_most(*claim(S.Zero)), Combine(), "Above, before the first step: equality."),
         Line(
-            "above_t", at_most(*claim(t)), Assume("induction"), "Induction hypothesis: it holds at step $t$."
+            "above_0", at_most(*claim(S.Zero)), Combine(), "Above, before the first step: equality."
+        ),
+        Line(
+            "above_t",
+            at_most(*claim(t)),
+            Assume("induction"),
+            "Induction hypothesis: it holds at step $t$.",
         ),
         Line(
             "above_next",
@@ -126,9 +133,14 @@ def below(q: Step) -> list[Line]:
         return Product(factor(s), (s, 0, time - 1)) * _norm(S.Zero), _norm(time)
 
     return [
-        Line("below_0", at_most(*claim(S.Zero)), Combine(), "Below, before the first step: equality."),
         Line(
-            "below_t", at_most(*claim(t)), Assume("induction"), "Induction hypothesis: it holds at step $t$."
+            "below_0", at_most(*claim(S.Zero)), Combine(), "Below, before the first step: equality."
+        ),
+        Line(
+            "below_t",
+            at_most(*claim(t)),
+            Assume("induction"),
+            "Induction hypothesis: it holds at step $t$.",
         ),
         Line(
             "below_next",

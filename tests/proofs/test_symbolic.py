@@ -1,0 +1,470 @@
+"""The symbolic derivations: every line stands, none stands when tampered with, and they speak of the library's claims."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from sympy import Integer, KroneckerDelta, Max, Rational, Sum, Symbol, exp, sinh
+
+import proofs.symbolic.__main__ as command
+from collapse_theory import softmax
+from collapse_theory.arithmetic import SYMBOLIC
+from collapse_theory.claims import get_claim
+from collapse_theory.instances import symbolic_run, symbolic_step
+from proofs.symbolic import derivations, derive
+from proofs.symbolic._agree import agree
+from proofs.symbolic._algebra import is_zero, rewrite, terms
+from proofs.symbolic._counterexample import WITNESS
+from proofs.symbolic._derivation import Goal, Line, Refused, Statement, at_most, equal
+from proofs.symbolic._inference import Cancel, Even, Induction, Instance, MaxCases, Monotone, Root
+from proofs.symbolic._rules import Assume, Combine, Define, Term
+from proofs.symbolic._signs import is_nonnegative, is_positive
+from proofs.symbolic._small import Small
+from proofs.symbolic._symbols import RANGES, K, N, Step, i, j, k, l, m, n, t
+
+CLAIMS = ("contraction", "trajectory", "paper_lemma_4_1")
+PARTS = [
+    ("contraction", "contraction"),
+    ("trajectory", "above"),
+    ("trajectory", "below"),
+    ("paper_lemma_4_1", "refuted"),
+    ("paper_lemma_4_1", "corrected"),
+]
+DERIVATIONS = {claim: derive(claim) for claim in CLAIMS}
+q = Step()
+v = Symbol("v", nonnegative=True)
+
+
+@cache
+def results(claim):
+    return DERIVATIONS[claim].check()
+
+
+@cache
+def conclusion(claim):
+    return {part.id: part for part in DERIVATIONS[claim].conclusion}
+
+
+# ---- every line stands
+
+
+def test_the_claims_have_derivations():
+    assert derivations() == tuple(sorted(CLAIMS))
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_line_stands(claim):
+    assert [(r.name, r.reason) for r in results(claim) if not r.ok] == []
+    assert len(results(claim)) == len(DERIVATIONS[claim].lines) + len(DERIVATIONS[claim].goals)
+
+
+def test_only_the_hypotheses_and_the_setting_are_assumed():
+    for claim, derivation in DERIVATIONS.items():
+        assumed = {r.name for r in results(claim) if r.role == "assumed"}
+        stated = {name for goal in derivation.goals for name in goal.hypotheses}
+        setting = {"weights", "weights_sum", "run_u", "run_v", "above_t", "below_t"}
+        assert stated <= assumed <= stated | setting
+
+
+# ---- no line stands when tampered with
+
+
+def mutants(statement):
+    """The statement with one side scaled, shifted or negated; the sides exchanged; "at most" made "equal"."""
+    lhs, rhs, relation = statement.lhs, statement.rhs, statement.relation
+    changed = [
+        (lhs, relation, rhs * Rational(1001, 1000)),
+        (lhs, relation, -rhs),
+        (lhs, relation, rhs + Rational(1, 1000)),
+        (lhs, relation, rhs - Rational(1, 1000)),
+    ]
+    if relation == "<=" and not is_zero(lhs - rhs):  # the base of an induction is an equality
+        changed += [(rhs, "<=", lhs), (lhs, "==", rhs)]
+    return [Statement(*new) for new in changed if new != (lhs, relation, rhs)]
+
+
+def refuses(derivation, position, statement):
+    """Whether the derivation fails once the line at `position` makes this statement."""
+    line = replace(derivation.lines[position], statement=statement)
+    lines = (*derivation.lines[:position], line, *derivation.lines[position + 1 :])
+    tampered = replace(derivation, lines=lines)
+    later = sorted(lines[position + 1 :], key=lambda other: line.name not in other.rule.uses)
+    for checked in (line, *later):
+        end = lines.index(checked)
+        context = replace(tampered, lines=lines[:end]).context()
+        try:
+            checked.check(context)
+        except Refused:
+            return True
+    # Everything follows, but from another loss, hypothesis or conclusion than the claim's.
+    pairs = zip(tampered.conclusion, conclusion(derivation.claim).values(), strict=True)
+    return any(
+        not agree(a, b) for new, old in pairs for a, b in zip(sides(new), sides(old), strict=True)
+    )
+
+
+def sides(part):
+    return [part.loss, part.lhs, part.rhs, *(x for xs in part.hypotheses.values() for x in xs)]
+
+
+def assert_refuses(claim, lines):
+    derivation = DERIVATIONS[claim]
+    survivors = [
+        f"{line.name}: {statement}"
+        for position, line in enumerate(derivation.lines)
+        if line.name in lines
+        for statement in mutants(line.statement)
+        if not refuses(derivation, position, statement)
+    ]
+    assert survivors == []
+
+
+def own_lines(claim):
+    """The lines that no other derivation has under this name; `contraction` keeps all of its own."""
+    shared = {line.name for line in DERIVATIONS["contraction"].lines}
+    names = {line.name for line in DERIVATIONS[claim].lines}
+    return names if claim == "contraction" else names - shared
+
+
+# Lines whose check costs little; the slow test has them all.
+COSTLY = {"z_u", "z_v", "S", "Z", "p_u", "p_v", "p_y", "loss", "grad_u", "grad_v"}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_tampered_lines_are_refused(claim):
+    assert_refuses(claim, own_lines(claim) - COSTLY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_tampered_line_is_refused(claim):
+    assert_refuses(claim, {line.name for line in DERIVATIONS[claim].lines})
+
+
+def test_a_tampered_line_is_named():
+    derivation = DERIVATIONS["contraction"]
+    position = [line.name for line in derivation.lines].index("MD_square")
+    line = derivation.lines[position]
+    bad = replace(line, statement=at_most(line.statement.lhs, line.statement.rhs / 2))
+    lines = (*derivation.lines[:position], bad, *derivation.lines[position + 1 :])
+    refused = [r for r in replace(derivation, lines=lines).check() if not r.ok]
+    assert refused[0].name == "MD_square"
+    assert "not the stated combination" in refused[0].reason
+
+
+# ---- the conclusion is the claim's
+
+
+def instance_of(part):
+    """The library's symbols at the size for which the part is written out."""
+    if part in {"above", "below"}:
+        return symbolic_run(steps=2)
+    size = 1 if part == "refuted" else 2
+    return symbolic_step(dim=size, examples=size)
+
+
+@pytest.mark.parametrize(("claim", "part"), PARTS)
+def test_the_conclusion_is_the_claim(claim, part):
+    stated, derived, instance = get_claim(claim), conclusion(claim)[part], instance_of(part)
+    place = stated.parts.index(part) if stated.parts else 0
+    lhs, rhs = (np.atleast_1d(side(instance))[place] for side in (stated.lhs, stated.rhs))
+    assert agree(derived.lhs, lhs)
+    assert agree(derived.rhs, rhs)
+    assert not agree(derived.lhs, rhs)
+
+
+@pytest.mark.parametrize(("claim", "part"), PARTS)
+def test_the_hypotheses_are_the_claims(claim, part):
+    stated, derived, instance = get_claim(claim), conclusion(claim)[part], instance_of(part)
+    margins = {h.id: h.margin for h in stated.hypotheses}
+    if part == "corrected":
+        margins |= {h.id: h.margin for h in stated.missing}
+    unused = set(margins) - set(derived.hypotheses) - set(derived.structural)
+    # The bound from below needs no condition on the step size.
+    assert unused == ({"step_size"} if part == "below" else set())
+    for name, values in derived.hypotheses.items():
+        claimed = np.atleast_1d(margins[name](instance))
+        assert all(agree(a, b) for a, b in zip(values, claimed, strict=True)), name
+
+
+@pytest.mark.parametrize(("claim", "part"), PARTS)
+def test_the_loss_is_the_librarys(claim, part):
+    b = instance_of(part)
+    b = b.steps[0] if claim == "trajectory" else b
+    loss = softmax.loss(SYMBOLIC, b.weights, b.features, b.labels, b.example_weights)
+    decay = b.weight_decay * (b.weights**2).sum() / 2
+    assert agree(conclusion(claim)[part].loss, np.atleast_1d(loss + decay)[0])
+
+
+def test_the_printed_lemma_fails_at_the_witness():
+    part = conclusion("paper_lemma_4_1")["refuted"]
+    assert part.refutes
+    stated, b = get_claim("paper_lemma_4_1"), symbolic_step()
+    lhs, rhs = (np.atleast_1d(side(b))[0].subs(WITNESS) for side in (stated.lhs, stated.rhs))
+    assert float(rhs) == pytest.approx(0.035, rel=1e-14)
+    assert float(lhs - rhs) > 1 / 500
+    for margins in part.hypotheses.values():
+        assert all(margin.subs(WITNESS).evalf(30) >= 0 for margin in margins)
+
+
+# ---- the lines are true: numbers at a random small instance (a check on the rules, no part of a derivation)
+
+
+@pytest.mark.parametrize("claim", ["contraction", "paper_lemma_4_1"])
+def test_lines_hold_for_numbers(claim):
+    rng = np.random.default_rng(7)
+    labels, dim, examples = 4, 2, 3
+    w, x = rng.normal(size=(labels, dim)), rng.normal(size=(examples, dim))
+    a = rng.dirichlet(np.ones(examples))
+    scalars = {
+        "eta": 0.5,
+        "lam": 0.3,
+        "r": np.sqrt((x**2).sum(1)).max(),
+        "pbar": 0.5,
+        "T": 0.0,
+        "v": 0.7,
+    }
+    table = {
+        "w_u": lambda j: w[0, j - 1],
+        "w_v": lambda j: w[1, j - 1],
+        "w": lambda k, j: w[k - 1, j - 1],
+        "x": lambda i, j: x[i - 1, j - 1],
+        "a": lambda i: a[i - 1],
+        "y": lambda i: Integer(3 + i % 2),
+        **{name: (lambda s=name: scalars[s]) for name in scalars},
+    }
+    derivation = DERIVATIONS[claim]
+    definitions = derivation.context().definitions()
+    small = Small(table, definitions.values(), labels=labels, dim=dim, examples=examples)
+    scalars["T"] = 1.01 * float(small(Symbol("tau", real=True)))
+    scalars["eta"] = 1.9 / (2 * scalars["lam"] + scalars["T"])
+    small = Small(table, definitions.values(), labels=labels, dim=dim, examples=examples)
+    for line in derivation.lines:
+        if "star" in line.name or line.name in {"left_sq", "right"}:
+            continue  # names of values at another instance
+        free = [s for s in line.statement.margin.free_symbols if s in RANGES]
+        values = dict.fromkeys(free, 1) | ({k: 3} if k in free else {})
+        margin = float(small(line.statement.margin, values))
+        if line.statement.relation == "==":
+            assert margin == pytest.approx(0, abs=1e-12), line.name
+        else:
+            assert margin >= -1e-12, line.name
+
+
+# ---- the algebra of sums
+
+
+def test_identities_of_sums_are_found():
+    a, b = q.a(i), q.name("b", j)
+    over_i, over_j = (i, 1, N), (j, 1, n)
+    assert is_zero(Sum(a, over_i) * Sum(b, over_j) - Sum(Sum(a * b, over_j), over_i))
+    assert is_zero(Sum(q.a(i), over_i) ** 2 - Sum(q.a(i) * q.a(l), over_i, (l, 1, N)))
+    assert is_zero(Sum(1 + q.a(i), over_i) - N - Sum(q.a(i), over_i))
+    assert is_zero(exp(Sum(q.a(i), over_i)) - exp(Sum(q.a(l), (l, 1, N))))
+    assert is_zero(Sum(KroneckerDelta(j, m) * b, over_j) - q.name("b", m), RANGES)
+    lagrange = Sum((q.x(1, j) * q.x(2, m) - q.x(1, m) * q.x(2, j)) ** 2, over_j, (m, 1, n)) / 2
+    inner = Sum(q.x(1, j) * q.x(2, j), over_j)
+    assert is_zero(lagrange - Sum(q.x(1, j) ** 2, over_j) * Sum(q.x(2, j) ** 2, over_j) + inner**2)
+
+
+def test_what_is_no_identity_is_not_found():
+    a, over_i = q.a(i), (i, 1, N)
+    assert not is_zero(Sum(a, over_i) ** 2 - Sum(a**2, over_i))
+    assert not is_zero(Sum(a, over_i) - Sum(a, (i, 2, N)))
+    assert not is_zero(Sum(a, over_i) - Sum(q.a(j), (j, 1, n)))
+    assert not is_zero(Sum(q.x(i, l), over_i, (l, 1, N)) - N * Sum(q.x(i, i), over_i))
+    # The other index of the delta may lie outside the range of the sum.
+    assert not is_zero(Sum(KroneckerDelta(j, m) * q.name("b", j), (j, 1, n)) - q.name("b", m))
+    assert terms(Sum(a - a, over_i)) == {}
+
+
+def test_rewriting_captures_no_index():
+    definition = (q.name("d", i), Sum(q.x(i, j), (j, 1, n)))
+    result = rewrite(q.name("d", j), *definition)
+    assert result.free_symbols >= {j}
+    assert is_zero(result - Sum(q.x(j, m), (m, 1, n)))
+
+
+def test_signs_are_shown_not_guessed():
+    real = q.name("b", j)
+    assert is_nonnegative(Sum(real**2, (j, 1, n)))
+    assert not is_nonnegative(Sum(real, (j, 1, n)))
+    assert not is_nonnegative(1 - v)
+    assert is_positive(exp(real) + Sum(exp(real), (k, 3, K)))
+    assert not is_positive(Sum(exp(real), (k, 3, K)))  # an empty sum is 0
+    assert is_nonnegative(Max(0, q.eta))
+
+
+# ---- rules refuse what does not follow
+
+
+def refusal(*lines, goals=()):
+    """The reason why the last line, or the first goal, is refused; "" if it stands."""
+    derivation = replace(DERIVATIONS["contraction"], lines=lines, goals=goals)
+    named = {r.name: r for r in derivation.check()}
+    return named[goals[0].id if goals else lines[-1].name].reason
+
+
+def assumed(name, statement, kind="hypothesis"):
+    return Line(name, statement, Assume(kind, relation=statement.relation), "")
+
+
+x_, y_ = Symbol("x_", real=True), Symbol("y_", real=True)
+SQUARES = assumed("squares", at_most(x_**2, y_**2))
+EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([Line("it", at_most(0, x_), Combine((Term(x_),)), "")], "factor x_ is not shown"),
+        ([Line("it", at_most(0, x_), Combine((Term(1, ("it",)),)), "")], "no earlier line"),
+        ([Line("it", equal(0, x_**2), Combine((Term(x_**2),)), "")], "needs equations"),
+        ([SQUARES, Line("it", at_most(x_, y_), Root("squares"), "")], "not shown to be >= 0"),
+        ([SQUARES, Line("it", at_most(x_, 2 * y_), Root("squares"), "")], "should read"),
+        (
+            [assumed("p", at_most(x_, y_)), Line("it", at_most(x_, y_), Cancel("p", x_), "")],
+            "factor >= 0",
+        ),
+        (
+            [
+                assumed("p", at_most(v * x_, v * y_)),
+                Line("it", at_most(x_, y_), Cancel("p", v), ""),
+            ],
+            "not evident",
+        ),
+        (
+            [
+                assumed("p", at_most(x_, y_)),
+                Line("it", at_most(x_, Max(y_, 1)), MaxCases(("p",)), ""),
+            ],
+            "is not shown",
+        ),
+        ([Line("it", at_most(v, sinh(v)), Monotone(v, (Term(sinh(v)),)), "")], "derivative"),
+        ([Line("it", at_most(1, exp(v) - v / 2), Monotone(v, ()), "")], "derivative"),
+        ([Line("it", at_most(2, exp(v)), Monotone(v, (Term(exp(v)),)), "")], "margin at 0"),
+        ([Line("it", at_most(0, 1 / (1 + v)), Monotone(v, ()), "")], "smooth"),
+        (
+            [
+                Line("p", at_most(1, exp(v)), Monotone(v, (Term(exp(v)),)), ""),
+                Line("it", at_most(1, exp(x_)), Even("p", v, x_), ""),
+            ],
+            "even",
+        ),
+        (
+            [
+                Line("p", at_most(1, exp(v)), Monotone(v, (Term(exp(v)),)), ""),
+                Line("it", at_most(1, exp(-1)), Instance("p", {v: Integer(-1)}), ""),
+            ],
+            "cannot stand for",
+        ),
+        (
+            [
+                assumed("p", at_most(1, v)),
+                Line("it", at_most(1, 0), Instance("p", {v: Integer(0)}), ""),
+            ],
+            "rests on assumptions",
+        ),
+        (
+            [
+                *EDGE,
+                Line(
+                    "it", at_most(0, q.name("e", j)), Combine((Term(1, (("edge", {i: j}),)),)), ""
+                ),
+            ],
+            "different ranges",
+        ),
+        (
+            [
+                *EDGE,
+                Line(
+                    "it", at_most(0, Sum(x_, (j, 1, n))), Combine((Term(1, ("edge",), (t,)),)), ""
+                ),
+            ],
+            "no index with a range",
+        ),
+        ([assumed("it", at_most(x_, y_)), assumed("it", at_most(y_, x_))], "a second line"),
+        ([Line("it", equal(x_, x_ + 1), Define(), "")], "defined by itself"),
+        ([SQUARES, Line("it", equal(x_, y_), Define(), "")], "not a fresh name"),
+        ([Line("it", equal(v, y_), Define(), "")], "is_nonnegative is not shown"),
+        ([Line("it", equal(Symbol("z_", positive=True), y_**2), Define(), "")], "is_positive"),
+        ([Line("it", at_most(0, q.eta), Assume(), "")], "never used"),
+        (
+            [
+                assumed("p", at_most(0, q.name("e", i)), kind="induction"),
+                Line(
+                    "it",
+                    at_most(0, Sum(q.name("e", i), (i, 1, N))),
+                    Combine((Term(1, ("p",), (i,)),)),
+                    "",
+                ),
+            ],
+            "fixed by the induction hypothesis",
+        ),
+    ],
+)
+def test_rules_refuse(lines, reason):
+    assert re.search(re.escape(reason), refusal(*lines))
+
+
+def test_induction_needs_its_three_lines():
+    def e(time):
+        return at_most(0, Step(time=time).name("e"))
+
+    lines = [
+        assumed("zero", e(Integer(0))),
+        assumed("given", e(t), kind="induction"),
+        Line("next", e(t), Combine((Term(1, ("given",)),)), ""),
+        Line("it", e(t), Induction(t, "zero", "given", "next"), ""),
+    ]
+    assert "should read" in refusal(*lines)  # the step shows t, not t + 1
+    lines[2] = assumed("next", e(t + 1))
+    assert refusal(*lines) == ""
+    assert "rests on" in refusal(*lines, goals=(Goal("g", "it", ("zero",)),))
+    assert refusal(*lines, goals=(Goal("g", "it", ("zero", "next")),)) == ""
+
+
+# ---- the command and the LaTeX
+
+
+def test_command_prints_every_line(capsys, tmp_path):
+    assert command.main(["contraction", "--latex", str(tmp_path / "new")]) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {line.name} " in out for line in DERIVATIONS["contraction"].lines)
+    assert "REFUSED" not in out
+    text = (tmp_path / "new" / "contraction.tex").read_text()
+    assert text == DERIVATIONS["contraction"].latex()
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["contraction.tex"]
+
+
+def test_command_fails_on_a_refused_line(capsys, monkeypatch):
+    bad = replace(DERIVATIONS["contraction"], lines=DERIVATIONS["contraction"].lines[:5])
+    monkeypatch.setattr(command, "derive", lambda claim: bad)
+    assert command.main(["contraction"]) == 1
+    assert "REFUSED" in capsys.readouterr().out
+
+
+def test_command_names_an_unknown_claim(capsys):
+    assert command.main(["contractoin"]) == 2
+    error = capsys.readouterr().err
+    assert "'contractoin'" in error
+    assert "contraction" in error
+    assert error.count("\n") == 1
+
+
+def test_command_refuses_an_unwritable_folder(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert command.main(["contraction", "--latex", str(tmp_path / "file")]) == 2
+    assert "--latex" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_latex_has_every_line(claim):
+    text = DERIVATIONS[claim].latex()
+    assert text.startswith(r"\begin{align}")
+    assert text.rstrip().endswith(r"\end{align}")
+    assert text.count(r"\intertext{") == text.count(r"\tag{") == len(DERIVATIONS[claim].lines)
+    assert text.count("{") == text.count("}")
+    assert "eta" not in re.sub(r"\\[bz]?eta|\\theta", "", text)
