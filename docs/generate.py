@@ -24,6 +24,8 @@ from collapse_theory.files import write_text
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
 FIGURES = ROOT / "docs" / "figures"
+HEAD = 20
+"""The digits run's head that the figures show: lam = 0.03 and a step size just within the condition."""
 
 
 def claims_table() -> str:
@@ -102,15 +104,20 @@ def draw_figures() -> None:
     from collapse_theory import falsify, get_claim, plots
     from simulations.digits import digits_runs
 
-    run, witness = ROOT / "build" / "digits.npz", ROOT / "build" / "witness.json"
-    run.parent.mkdir(exist_ok=True)
-    digits_runs(seed=0, steps=200).save(run)
-    found = falsify(get_claim("paper_lemma_4_1")).witness
-    assert found is not None
-    found.save(witness)
-    plots.plot("shrinkage", run, FIGURES / "shrinkage.svg", head=18)
-    plots.plot("one_step", run, FIGURES / "one_step.svg", head=18)
-    plots.plot("counterexample", witness, FIGURES / "counterexample.svg")
+    build = ROOT / "build"
+    digits_runs(seed=0, steps=200).save(build / "digits.npz")
+    plots.plot("shrinkage", build / "digits.npz", FIGURES / "shrinkage.svg", head=HEAD)
+    plots.plot("curvatures", build / "digits.npz", FIGURES / "curvatures.svg", head=HEAD)
+    lemma, contraction = get_claim("paper_lemma_4_1"), get_claim("contraction")
+    for kind, claim, dropped in (
+        ("counterexample", lemma, None),
+        ("one_step", contraction.drop("step_size"), "step_size"),
+    ):
+        witness = falsify(claim, dropped=dropped).witness
+        if witness is None:
+            raise RuntimeError(f"no witness against {claim.id}")
+        witness.save(build / f"{kind}.json")
+        plots.plot(kind, build / f"{kind}.json", FIGURES / f"{kind}.svg")
 
 
 def main() -> int:
