@@ -14,7 +14,7 @@ the wrapper: every comparison, truth value, float conversion or NumPy function o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, reduce
 from typing import Any, NoReturn, Protocol
 
@@ -120,7 +120,7 @@ class FloatOps:
         return np.exp(np.maximum(log_a, log_b)) * phi
 
     def sign(self, x: np.ndarray) -> np.ndarray:
-        return np.sign(x).astype(np.int8)
+        return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(np.int8)  # NaN is undecided
 
     def nonnegative(self, x: np.ndarray) -> np.ndarray:
         return np.where(x >= 0, 1, np.where(x < 0, -1, 0)).astype(np.int8)
@@ -158,6 +158,10 @@ class BallArray:
 
     def __len__(self) -> int:
         return len(self.balls)
+
+    def __iter__(self) -> Iterator[BallArray]:
+        # len() refuses a single ball; iterating by indices alone would call it an empty sequence.
+        return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
         return f"BallArray(shape={self.shape}, bits={self.bits}, {self.balls!r})"
@@ -227,6 +231,7 @@ class BallArray:
     __eq__ = __ne__ = _raw_comparison  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
     __bool__ = _refuse("a truth value")
+    __contains__ = _refuse("membership")
     __float__ = _refuse("a conversion to float")
     __int__ = _refuse("a conversion to int")
     __index__ = _refuse("a conversion to int")
@@ -258,9 +263,13 @@ def _to_balls(x: Any) -> Any:
     from flint import arb
 
     array = np.asarray(x)
-    if array.dtype == object:
-        raise TypeError(f"cannot turn an array of {type(array.flat[0]).__name__} into balls")
-    return _object_array(np.frompyfunc(arb, 1, 1)(array.astype(np.float64)))
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        # Anything else (text, complex, long doubles, expressions) would be rounded or cut on the way.
+        raise TypeError(
+            f"cannot turn {array.dtype} values into balls exactly; give floats or integers"
+        )
+    numbers = array.astype(np.int8) if array.dtype.kind == "b" else array
+    return _object_array(np.frompyfunc(arb, 1, 1)(numbers.astype(object)))
 
 
 def _precision(bits: int) -> Any:
@@ -364,7 +373,13 @@ class SymbolicOps:
     def asarray(self, x: Any) -> np.ndarray:
         import sympy
 
-        return self._map(sympy.nsimplify, np.asarray(x, dtype=object))
+        def exact(v: Any) -> Any:
+            # The float itself, 3602879701896397/2^55 for 0.1, as on balls; not the decimal it was written as.
+            return (
+                sympy.Rational(v) if isinstance(v, float) and np.isfinite(v) else sympy.sympify(v)
+            )
+
+        return self._map(exact, np.asarray(x, dtype=object))
 
     def exp(self, x: Array) -> np.ndarray:
         import sympy

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from .errors import InputError
 
@@ -22,11 +22,16 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise InputError(f"{path}: is a folder; give a file name")
+        if path.exists() and not path.is_file():
+            # Renaming over a device or a pipe would replace it: /dev/null, for a user who may.
+            raise InputError(f"{path}: is not a regular file; give another file name")
         handle, temporary = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
         )
-    except OSError as error:
-        reason = error.strerror or error
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be written ({reason}); choose another place") from error
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -61,11 +66,15 @@ def read_json(path: str | Path) -> Any:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; check the path") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a null character in the name
         raise InputError(
             f"{path}: cannot be read ({error}); it must be a JSON text file"
         ) from error
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged, not valid JSON ({error}); make it again") from error
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -176,6 +176,6 @@ def _array(
 
 
 def _check_range(name: str, bounds: tuple[int, int], least: int) -> None:
-    low, high = bounds
-    if not (least <= low <= high):
+    whole = isinstance(bounds, (tuple, list)) and all(type(b) is int for b in bounds)
+    if not whole or len(bounds) != 2 or not least <= bounds[0] <= bounds[1]:
         raise InputError(f"{name}: got {bounds}, expected (low, high) with {least} <= low <= high")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from collapse_theory.checks import integer, numbers
 from collapse_theory.errors import InputError
 from collapse_theory.trajectories import (
     CURVATURES,
@@ -28,7 +29,6 @@ from collapse_theory.trajectories import (
     as_steps,
     train_linear_heads,
 )
-from collapse_theory.trajectories._checks import integer, numbers
 
 __all__ = ["Digits", "as_run", "as_steps", "digits_runs", "load_digits", "main", "summary"]
 

@@ -105,7 +105,7 @@ def change(edit):
         (change(lambda h, a: h.update(kind="ledger")), "not a record of linear runs"),
         (change(lambda h, a: h.pop("versions")), "its header has no versions"),
         (change(lambda h, a: h["configuration"].pop("dtype")), "configuration is not complete"),
-        (change(lambda h, a: h["configuration"].update(steps="5")), "damaged: steps is '5'"),
+        (change(lambda h, a: h["configuration"].update(steps="5")), "damaged: steps: got '5'"),
         (change(lambda h, a: a.pop("loss")), "arrays are missing or unknown"),
         (change(lambda h, a: a.update(more=np.zeros(2))), "arrays are missing or unknown"),
         (change(lambda h, a: a.update(loss=a["loss"][:, 1:])), r"loss has shape|damaged: \w+ has"),

@@ -32,10 +32,9 @@ class Claim:
     ``lhs`` and ``rhs`` map a batch to arrays with the batch's axes, or with one more axis when the statement has several
     ``parts``. They use operators and the batch's ``ops`` alone, so that they run on floats, balls and symbols.
 
-    ``expected`` says what we believe ("holds" or "refuted"); ``tight`` that the constant cannot be improved (some
-    admissible instance reaches 0.999 of every part in ``tight_parts``, default all); ``missing`` are hypotheses that,
-    added, mend a claim expected to be refuted. ``statement`` is one line of plain text, ``latex`` the formula.
-    A changed statement gets a new ``revision``.
+    ``expected`` says what we believe ("holds" or "refuted"); ``tight`` that the constant cannot be improved (every part
+    is reached to 0.999 by some admissible instance); ``missing`` are hypotheses that, added, mend a claim expected to be
+    refuted. ``statement`` is one line of plain text, ``latex`` the formula. A changed statement gets a new ``revision``.
     """
 
     id: str

@@ -53,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"collapse-theory: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        reason = str(error) or "out of memory"
+        print(f"collapse-theory: {reason}; make the sizes smaller", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("collapse-theory: interrupted; no partial file was left", file=sys.stderr)
         return 130

@@ -43,6 +43,13 @@ def real(text: str) -> float:
     return value
 
 
+def nonnegative(text: str) -> float:
+    value = real(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a number >= 0")
+    return value
+
+
 def command(commands: Any, name: str, run: Callable[..., int], about: str, example: str) -> Any:
     """A subcommand with the options that every command has."""
     parser = commands.add_parser(
@@ -61,13 +68,28 @@ def command(commands: Any, name: str, run: Callable[..., int], about: str, examp
     return parser
 
 
-def check_writable(folder: Path) -> None:
-    """Refuse a useless output folder before the work, not after it."""
-    from ..files import write_text
+def check_folder(folder: str | Path) -> None:
+    """Refuse a useless output folder before the work, not after it; nothing is made yet. Raises :class:`InputError`."""
+    import tempfile
 
-    probe = folder / ".collapse-theory-probe"
-    write_text(probe, "")
-    probe.unlink()
+    existing = Path(folder)
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        reason = "a file is in the way" if existing.is_file() else error.strerror or error
+        raise InputError(f"{folder}: cannot be written ({reason}); choose another place") from error
+
+
+def check_file(path: str | Path | None) -> None:
+    """The same for an output file, if there is to be one."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise InputError(f"{path}: is a folder; give a file name")
+    check_folder(Path(path).parent)
 
 
 def console() -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ._common import check_writable, command
+from ._common import check_file, check_folder, command
 
 
 def add(commands: Any) -> None:
@@ -43,6 +43,7 @@ def _falsify(options: argparse.Namespace) -> int:
     from ..examination.effort import effort
     from ..files import write_json
 
+    check_file(options.json)
     if options.replay:
         return _replay(read_witness(options.replay), options)
     if options.claim is None:
@@ -52,7 +53,7 @@ def _falsify(options: argparse.Namespace) -> int:
         claim = claim.drop(options.drop)
     amount = effort(options.effort)
     out = Path(options.out)
-    check_writable(out)
+    check_folder(out)
     hunt = falsify(claim, seed=options.seed, effort=amount, dropped=options.drop)
     summary = {
         "claim": claim.id,
@@ -66,12 +67,13 @@ def _falsify(options: argparse.Namespace) -> int:
     if hunt.witness is None:
         print(f"{claim.id}: no counterexample among {hunt.instances:,} admissible instances.")
         print(
-            f"{hunt.rounding:,} float violations are rounding: balls confirm none. This is no proof."
+            f"Of {hunt.violations:,} float violations {hunt.rounding:,} were put to balls, which confirm "
+            "none: rounding. This is no proof."
         )
         return int(claim.expected == "refuted")
     witness: Witness = hunt.witness
     path = witness.save(out / f"witness_{claim.id}.json")
-    print(_shown(witness))
+    print(_shown(witness, "is refuted"))
     figure = _draw_witness(path)
     print(
         f"witness   {path}\nfigure    {figure}\nreplay    collapse-theory falsify --replay {path}"
@@ -95,7 +97,7 @@ def _replay(witness: Any, options: argparse.Namespace) -> int:
         raise InputError(f"{options.replay}: is a witness against {witness.to_dict()['claim']}")
     outcome = Outcome(int(certify(witness.claim, witness.instance).outcome[0]))
     confirmed = outcome == Outcome.VIOLATED
-    print(_shown(witness))
+    print(_shown(witness, "is refuted" if confirmed else "is not refuted by this"))
     verdict = "CONFIRMED" if confirmed else f"NOT CONFIRMED: {outcome.name}"
     print(f"{verdict} in ball arithmetic")
     if options.json:
@@ -103,13 +105,13 @@ def _replay(witness: Any, options: argparse.Namespace) -> int:
     return int(not confirmed)
 
 
-def _shown(witness: Any) -> str:
+def _shown(witness: Any, what: str) -> str:
     """A witness for reading: the values the claim uses, the margins and both sides."""
     from ..examination.shrink import unused_fields
 
     claim, instance = witness.claim, witness.instance
     values, unused = instance.to_dict()["values"], unused_fields(claim, instance)
-    lines = [f"{claim.id} is refuted: {claim.statement}"]
+    lines = [f"{claim.id} {what}: {claim.statement}"]
     lines += [f"  {name:<16} {value}" for name, value in values.items() if name not in unused]
     certificate = witness.to_dict()["certificate"]
     for name, margin in certificate["margins"].items():

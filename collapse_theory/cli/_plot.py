@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._common import command, whole
+from ._common import check_file, command, whole
 
 
 def add(commands: Any) -> None:
@@ -33,6 +33,7 @@ def add(commands: Any) -> None:
 def _plot(options: argparse.Namespace) -> int:
     from .. import plots
 
+    check_file(options.json)
     chosen = {"claim": options.claim, "head": options.head}
     plots.plot(
         options.kind,

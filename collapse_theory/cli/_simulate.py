@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ._common import check_writable, command, progress, real, whole
+from ._common import check_file, command, nonnegative, progress, real, whole
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("simulate", help="train linear heads and record the unseen rows")
+    about, example = (
+        "train linear heads and record the unseen rows",
+        "collapse-theory simulate linear --help",
+    )
+    parser = commands.add_parser(
+        "simulate",
+        help=about,
+        description=about,
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     linear = command(
         kinds,
@@ -24,7 +33,13 @@ def add(commands: Any) -> None:
         "collapse-theory simulate linear --steps 500 --learning-rate 0.5 1.0 --weight-decay 0.01 --out run.npz",
     )
     add = linear.add_argument
-    add("--labels", type=whole(3), default=10, metavar="K", help="labels in all (default 10)")
+    add(
+        "--labels",
+        type=whole(3),
+        default=None,
+        metavar="K",
+        help="labels in all (default 10, or as many as --data needs)",
+    )
     add(
         "--unseen",
         type=whole(2),
@@ -77,7 +92,7 @@ def add(commands: Any) -> None:
     )
     add(
         "--scale",
-        type=real,
+        type=nonnegative,
         default=0.3,
         help="standard deviation of the initial rows (default 0.3)",
     )
@@ -102,8 +117,10 @@ def _simulate_linear(options: argparse.Namespace) -> int:
 
     from ..trajectories import LinearConfig, train_linear_heads
 
+    check_file(options.out)
+    check_file(options.json)
     rng = np.random.default_rng(options.seed)
-    features, labels = _data(options, rng)
+    features, labels, count = _data(options, rng)
     settings = [
         (rate, decay)
         for rate in options.learning_rate
@@ -111,9 +128,7 @@ def _simulate_linear(options: argparse.Namespace) -> int:
         for _ in range(options.repeats)
     ]
     rates, decays = map(np.array, zip(*settings, strict=True))
-    count, dim = max(options.labels, int(labels.max()) + 1), features.shape[1]
-    start = rng.normal(scale=options.scale, size=(len(settings), count, dim))
-    check_writable(Path(options.out).parent)
+    start = rng.normal(scale=options.scale, size=(len(settings), count, features.shape[1]))
     config = LinearConfig(
         steps=options.steps,
         step_size=rates[:, None],
@@ -146,29 +161,56 @@ def _simulate_linear(options: argparse.Namespace) -> int:
     return 0
 
 
-def _data(options: argparse.Namespace, rng: Any) -> tuple[Any, Any]:
-    """Features and labels: from ``--data``, or Gaussian features labelled by a random linear teacher."""
+def _data(options: argparse.Namespace, rng: Any) -> tuple[Any, Any, int]:
+    """Features [N, n], labels [N] and K: from ``--data``, or Gaussian features labelled by a random linear teacher."""
     import numpy as np
 
     if options.data:
-        try:
-            with np.load(options.data, allow_pickle=False) as file:
-                return np.asarray(file["features"], dtype=np.float64), np.asarray(file["labels"])
-        except FileNotFoundError as error:
-            raise InputError(f"{options.data}: no such file; check the path") from error
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+        features, labels = _own_data(options.data)
+        count = max(3, int(labels.max()) + 1) if options.labels is None else options.labels
+        outside = labels[(labels < 0) | (labels >= count)]
+        if len(outside):
             raise InputError(
-                f"{options.data}: not usable ({reason}); give an .npz with features [N, n] and labels [N]"
-            ) from error
-    seen = options.labels - options.unseen
+                f"{options.data}: label {outside[0]} is out of range; labels run from 0 to K - 1, "
+                f"and --labels K is {count}"
+            )
+        return features, labels, count
+    count = 10 if options.labels is None else options.labels
+    seen = count - options.unseen
     if seen < 1:
         raise InputError(
-            f"--unseen {options.unseen} leaves no target among --labels {options.labels}; lower it"
+            f"--unseen {options.unseen} leaves no target among --labels {count}; lower it"
         )
     features = rng.standard_normal((options.examples, options.dim))
     teacher = rng.standard_normal((seen, options.dim))
-    return features, options.unseen + np.argmax(features @ teacher.T, axis=1)
+    return features, options.unseen + np.argmax(features @ teacher.T, axis=1), count
+
+
+def _own_data(path: str) -> tuple[Any, Any]:
+    """Features [N, n] and labels [N] of the user's file. Raises :class:`InputError`."""
+    import numpy as np
+
+    wanted = "give an .npz with features [N, n] (numbers) and labels [N] (whole numbers)"
+    try:
+        # Opened here: NumPy leaves a damaged archive open.
+        with open(path, "rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(f"{path}: holds one array only; {wanted}")
+            features, labels = archive["features"], archive["labels"]
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; check the path") from error
+    except Exception as error:  # a damaged zip or array raises half a dozen types
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not usable ({reason}); {wanted}") from error
+    for name, array, kinds, axes in (("features", features, "fiu", 2), ("labels", labels, "iu", 1)):
+        if array.dtype.kind not in kinds or array.ndim != axes or array.size == 0:
+            raise InputError(
+                f"{path}: {name} are {array.dtype} of shape {list(array.shape)}; {wanted}"
+            )
+    return features.astype(np.float64), labels.astype(np.int64)
 
 
 def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:

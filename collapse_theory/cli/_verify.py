@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ._common import check_writable, command, console, progress, whole
+from ._common import check_file, check_folder, command, console, progress, whole
 
 
 def add(commands: Any) -> None:
@@ -44,7 +44,6 @@ def add(commands: Any) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from .. import report
     from ..claims import all_claims, get_claim
     from ..examination.effort import effort
     from ..examination.ledger import ledger, timed, verify, write_ledger
@@ -54,8 +53,11 @@ def _verify(options: argparse.Namespace) -> int:
     chosen = dict.fromkeys(options.claim or all_claims())
     claims = [get_claim(claim_id) for claim_id in chosen]
     out = Path(options.out)
-    check_writable(out)
-    workers = options.workers or len(os.sched_getaffinity(0))
+    check_folder(out)
+    check_file(options.json)
+    from .. import report  # draws: loaded once the input is known to be good
+
+    workers = options.workers or _cores()
     with progress(options.quiet) as bar:
         results, seconds = timed(
             verify, claims, seed=options.seed, effort=amount, workers=workers, progress=bar
@@ -74,6 +76,13 @@ def _verify(options: argparse.Namespace) -> int:
         for line in result.unmet:
             print(f"UNMET     {result.claim.id}: {line}")
     return int(any(result.unmet for result in results))
+
+
+def _cores() -> int:
+    """Cores that this process may use; not every system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _witnesses(result: Any) -> dict[str, Any]:

@@ -20,6 +20,10 @@ def assert_claim(claim: Claim | str, instance: Batch) -> float:
     """
     if isinstance(claim, str):
         claim = get_claim(claim)
+    if not isinstance(instance, Batch) or len(instance) == 0:
+        raise InputError(
+            f"instance: got {instance!r:.80}, expected a batch of at least one instance, as Step.create makes"
+        )
     evaluation = evaluate(claim, instance)
     for hypothesis, holds in zip(claim.hypotheses, evaluation.holds, strict=True):
         if not holds.all():

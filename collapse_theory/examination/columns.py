@@ -108,7 +108,12 @@ def describe(claim: Claim, witness: Witness) -> str:
     values = witness.instance.values
     shape = f"K = {values['weights'].shape[-2]}, n = {values['weights'].shape[-1]}"
     ratio = evaluate(claim, witness.instance).worst[0]
-    used = "the right side is not positive" if math.isinf(ratio) else f"lhs/rhs = {ratio:.4g}"
+    if math.isinf(ratio):
+        used = "the right side is not positive"
+    elif claim.relation == "==":
+        used = f"the sides differ by {ratio - 1:.2g} of the larger"
+    else:
+        used = f"lhs/rhs = {ratio:.4g}" if ratio > 1.001 else f"lhs/rhs = 1 + {ratio - 1:.2g}"
     return f"witness with {shape}: {used}"
 
 
@@ -118,7 +123,8 @@ def tight(claim: Claim, parts: list[list[tuple[float, Free]]]) -> Evidence:
     lowest = math.inf
     for name, items in zip(claim.parts or ("",), parts, strict=True):
         best, instance = 0.0, None
-        items = items[:24]
+        # An infinite ratio is a right side of 0, met up to rounding: no instance to show.
+        items = [item for item in items if math.isfinite(item[0])][:24]
         if items:
             outcome, _ = certify_all(claim, items, most_bits=256)
             for (ratio, free), result in zip(items, outcome, strict=True):
@@ -146,6 +152,9 @@ def necessary(
     vacuity = {"met_by": tally.admissible, "drawn": tally.drawn}
     if claim.expected == "refuted":
         return _mended(claim, mended, vacuity)
+    if not claim.hypotheses:
+        reason = "the claim has no hypotheses"
+        return Evidence("necessary", Status.NOT_APPLICABLE, reason, {"vacuity": vacuity})
     witnesses: dict[str, Any] = {}
     for hypothesis in claim.hypotheses:
         without = claim.drop(hypothesis.id)
@@ -205,6 +214,8 @@ def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Cer
             if len(kept) > 50:  # hypotheses that are hardly ever met
                 break
     certificates = [certify(claim, batch, most_bits=256) for batch in kept if len(batch)]
+    if not certificates:  # the hypotheses cannot be met, as far as the sample goes
+        return Certificate(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), np.zeros(0))
     return Certificate(
         *(
             np.concatenate([getattr(c, name) for c in certificates])[:size]

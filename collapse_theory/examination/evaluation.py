@@ -148,7 +148,11 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
         scale = np.maximum(np.abs(left), np.abs(right))
         spread = np.abs(gap.midpoints()) + gap.radii()
         agree = -np.log2(np.where(scale > 0, spread / np.where(scale > 0, scale, 1), spread))
-    return Certificate(outcome, ratios(left, right, claim.relation), agree.min(axis=1))
+    ratio = ratios(left, right, claim.relation)
+    # Where the sides cannot be told apart, midpoints above the bound are rounding.
+    equal = (outcome == Outcome.UNDECIDED)[:, None]
+    ratio = np.where(equal, np.minimum(ratio, 1.0), ratio)
+    return Certificate(outcome, ratio, agree.min(axis=1))
 
 
 def _as_balls(side: Array, ops: Any) -> BallArray:

@@ -82,7 +82,7 @@ def conclude(claim: Claim, evidence: Mapping[str, Evidence]) -> Verdict:
     REFUTED if a confirmed witness or a proved negation exists; else PROVED if formal; else NOT_FALSIFIED with the number
     of instances and the worst ratio; else UNDECIDED with a reason. Enclosures of sampled points raise no verdict.
     """
-    for column in ("formal", "searched", "enclosed"):
+    for column in ("formal", "searched", "enclosed", "observed"):
         piece = evidence.get(column)
         if piece is not None and piece.status is Status.REFUTED:
             return Verdict(Status.REFUTED, piece.reason or f"by the column {column}")
@@ -91,7 +91,7 @@ def conclude(claim: Claim, evidence: Mapping[str, Evidence]) -> Verdict:
         return Verdict(Status.PROVED, str(formal.figures.get("theorem", "")))
     searched = evidence.get("searched")
     if searched is not None and searched.status is Status.NOT_FALSIFIED:
-        instances, ratio = searched.figures["instances"], searched.figures["worst_ratio"]
+        instances, ratio = searched.figures["instances"], float(searched.figures["worst_ratio"])
         return Verdict(Status.NOT_FALSIFIED, f"{instances:,} instances, worst ratio {ratio:.6g}")
     reason = searched.reason if searched is not None else "the claim was not searched"
     return Verdict(Status.UNDECIDED, reason)

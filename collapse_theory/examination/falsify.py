@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -12,19 +11,21 @@ from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
 from .evaluation import Outcome, certify
-from .search import Tally, generator, optimise, tally_chunk
+from .search import Tally, check_seed, generator, optimise, tally_chunk
 from .shrink import cost, shrink
 from .witness import Witness
 
 SMALL_CHUNKS = 6
+SUSPECTS = 64
+"""Float violations of a stage that are put to the balls: so many of the most readable, and so many of the largest."""
 CANDIDATES = 5
 """Confirmed instances that are shrunk, to keep the most readable."""
 
 
 @dataclass(frozen=True)
 class Hunt:
-    """What :func:`falsify` did: the witness if there is one, the admissible instances looked at, the float violations,
-    and how many of those balls explained as rounding."""
+    """What :func:`falsify` did: the witness if there is one, the admissible instances looked at, the float violations
+    among them, and how many of those were put to balls that did not confirm them: rounding."""
 
     witness: Witness | None
     instances: int
@@ -39,17 +40,20 @@ def build(free: Free, claim: Claim) -> Batch:
 
 
 def confirmed(
-    claim: Claim, suspects: Iterable[tuple[float, Free]], *, most: int, wanted: int
-) -> list[Batch]:
-    """Up to ``wanted`` suspects that balls confirm, among the first ``most``."""
+    claim: Claim, suspects: Iterable[tuple[float, Free]], *, wanted: int
+) -> tuple[list[Batch], int]:
+    """Up to ``wanted`` suspects that balls confirm, and how many they did not."""
     found: list[Batch] = []
-    for _, free in islice(suspects, most):
+    refused = 0
+    for _, free in suspects:
         batch = build(free, claim)
         if certify(claim, batch).outcome[0] == Outcome.VIOLATED:
             found.append(batch)
             if len(found) == wanted:
                 break
-    return found
+        else:
+            refused += 1
+    return found, refused
 
 
 def simplest(claim: Claim, batches: list[Batch]) -> Batch:
@@ -71,21 +75,24 @@ def falsify(
 
     A float violation that balls do not confirm is rounding and is counted as such, never reported as a refutation.
     """
-    total = Tally()
+    check_seed(seed)
+    total, rounding = Tally(), 0
     for small in (True, False):
         stage = Tally()
         for index in range(SMALL_CHUNKS):
             stage.merge(tally_chunk([claim], claim.domain, seed, index, small=small)[0])
         total.merge(stage)
-        by_size = sorted(stage.suspects.items, key=_reading_order)
-        found = confirmed(claim, by_size, most=64, wanted=CANDIDATES)
-        found = found or confirmed(claim, stage.suspects.items, most=64, wanted=1)
+        largest = stage.suspects.items
+        readable = sorted(largest, key=_reading_order)[:SUSPECTS]
+        chosen = {id(item): item for item in (*readable, *largest[:SUSPECTS])}
+        found, refused = confirmed(claim, chosen.values(), wanted=CANDIDATES)
+        rounding += refused
         if not found and stage.best:
             starts = [item for best in stage.best for item in best.items[: effort.starts]]
             rng = generator(seed, claim.id, "falsify", int(small))
             climbed = optimise(claim, starts, rng, effort, part=None)
-            found = confirmed(claim, [c for c in climbed if c[0] > 1], most=64, wanted=1)
+            found, _ = confirmed(claim, [c for c in climbed if c[0] > 1], wanted=1)
         if found:
             witness = Witness(claim, simplest(claim, found), dropped)
-            return Hunt(witness, total.admissible, total.violations, 0)
-    return Hunt(None, total.admissible, total.violations, total.violations)
+            return Hunt(witness, total.admissible, total.violations, rounding)
+    return Hunt(None, total.admissible, total.violations, rounding)

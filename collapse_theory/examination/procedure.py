@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from itertools import count, groupby
 
 from ..claims import Claim
+from ..errors import InputError
+from ..instances import domain
 from . import columns
 from .effort import Effort
 from .effort import effort as effort_named
 from .evaluation import Certificate
-from .evidence import Evidence
+from .evidence import Evidence, Status
 from .result import Result
-from .search import Tally, merge_until, most_chunks, tally_chunk
+from .search import Tally, check_seed, merge_until, most_chunks, tally_chunk
 from .witness import Witness
 from .workers import Workers
 
@@ -52,6 +54,12 @@ def examine_all(
     On more than one worker the claims must be the toolkit's own, or made of importable functions.
     """
     amount = effort_named(effort)
+    check_seed(seed)
+    for claim in claims:
+        domain(claim.domain)
+    ids = [claim.id for claim in claims]
+    if len(set(ids)) != len(ids):
+        raise InputError(f"two claims have one id, among {', '.join(ids)}; give each its own")
     with Workers(workers) as pool:
         tallies = _search_all(claims, seed, amount, pool, progress)
         blocks = _enclose_all(claims, seed, amount, pool, progress)
@@ -121,10 +129,14 @@ def _columns(
     amount: Effort,
 ) -> tuple[dict[str, Evidence], Witness | None]:
     searched, parts, witness = columns.searched(claim, tally, seed, amount)
+    if searched.status is Status.REFUTED:
+        tight = Evidence("tight", Status.NOT_APPLICABLE, "the claim is refuted")
+    else:
+        tight = columns.tight(claim, parts)
     pieces = [
         columns.enclosed(claim, blocks, parts),
         searched,
-        columns.tight(claim, parts),
+        tight,
         columns.necessary(claim, tally, mended, seed, amount),
     ]
     return {piece.column: piece for piece in pieces}, witness

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..claims import Claim
+from ..errors import InputError
 from ..instances import Batch, Free, domain
 from ..instances._sampling import perturb
 from .effort import Effort
@@ -20,7 +21,7 @@ from .evaluation import Evaluation, evaluate
 
 CHUNK = {"step": (8192, 3072), "run": (512, 192)}
 """Instances in a chunk of small shapes and in a chunk of large ones, by domain."""
-KEEP = 48
+KEEP = 16
 """Instances kept per chunk and kind (largest ratios first)."""
 SUSPECTS = 1024
 """Float violations of a claim that are put to the balls, largest first."""
@@ -78,6 +79,12 @@ def take(free: Free, index: int) -> Free:
     return {name: x[index : index + 1].copy() for name, x in free.items()}
 
 
+def check_seed(seed: object) -> None:
+    """Refuse what fixes no random stream. Raises :class:`InputError`."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed: got {seed!r}, expected a whole number >= 0")
+
+
 def generator(seed: int, *path: str | int) -> np.random.Generator:
     """An independent random stream for a place in the examination, named by words and numbers."""
     words = [zlib.crc32(p.encode()) if isinstance(p, str) else p for p in path]
@@ -111,7 +118,7 @@ def tally(claim: Claim, free: Free, evaluation: Evaluation) -> Tally:
     out.worst = inside.max(axis=0, initial=0.0)
     over = np.flatnonzero(admissible & (worst > 1))
     out.violations = len(over)
-    out.suspects.add(worst, free, over, SUSPECTS // 4)
+    out.suspects.add(worst, free, over, SUSPECTS // 16)
     out.histogram = np.histogram(np.minimum(inside.max(axis=1, initial=0.0), 1), HISTOGRAM, (0, 1))[
         0
     ]

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Self
 
 from ..errors import InputError
+
+
+@contextmanager
+def _interrupt_held() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, and for ever in processes started within it: they inherit the mask.
+
+    A terminal sends Ctrl-C to every process; the first one acts on it, the others would only print tracebacks.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Workers:
@@ -28,8 +46,12 @@ class Workers:
             self._pool = ProcessPoolExecutor(self.count, mp_context=context)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         if self._pool is not None:
+            if error is not None:
+                # What is under way is of no use any more; an interruption must not wait for it.
+                for process in list((getattr(self._pool, "_processes", None) or {}).values()):
+                    process.terminate()
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
@@ -44,7 +66,8 @@ class Workers:
         try:
             while True:
                 for a in islice(source, 3 * self.count - len(pending)):
-                    pending.append(self._pool.submit(work, *a))
+                    with _interrupt_held():  # the pool starts its processes as work comes in
+                        pending.append(self._pool.submit(work, *a))
                 if not pending:
                     return
                 yield pending.popleft().result()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arithmetic import FLOAT, Array, BallArray, Ops
+from ..arithmetic import FLOAT, Array, Ops
+from ..checks import numbers, whole_numbers
 from ..errors import InputError
 
 
@@ -43,7 +45,7 @@ class Batch:
     def take(self, index: Any) -> Self:
         """The instances at ``index`` (an integer gives a batch of one)."""
         if isinstance(index, (int, np.integer)):
-            index = slice(int(index), int(index) + 1) if index != -1 else slice(-1, None)
+            index = [int(index)]
         return replace(self, **{name: array[index] for name, array in self.values.items()})
 
     def to(self, ops: Ops) -> Self:
@@ -63,12 +65,14 @@ class Batch:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_dict`. Raises :class:`InputError` on missing, unknown or malformed values."""
+        if not isinstance(data, dict) or data.get("domain") != cls.domain:
+            raise InputError(f"instance: expected an object with domain {cls.domain!r}")
         values = data.get("values")
         if not isinstance(values, dict):
             raise InputError("instance: 'values' is missing; it must map field names to numbers")
         names = set(cls.AXES)
         if set(values) != names:
-            odd = ", ".join(sorted(set(values) ^ names))
+            odd = ", ".join(sorted(map(str, set(values) ^ names)))
             raise InputError(
                 f"instance: fields {odd} are missing or unknown; expected {sorted(names)}"
             )
@@ -80,16 +84,28 @@ class Batch:
 
         Shapes are those of ``AXES`` without a batch axis. Subclasses fill in defaults.
         """
+        for name in values:
+            if name not in cls.AXES:
+                near = difflib.get_close_matches(name, cls.AXES, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise InputError(
+                    f"{cls.domain}: field {name!r} is unknown; {hint}fields are {', '.join(cls.AXES)}"
+                )
         sizes: dict[str, int] = {}
         arrays: dict[str, np.ndarray] = {}
         for name, axes in cls.AXES.items():
-            array = _numbers(name, values[name], integer=name in cls.INTEGERS)
+            if name not in values:
+                raise InputError(
+                    f"{cls.domain}: {name} is missing; give all of {', '.join(cls.AXES)}"
+                )
+            check = whole_numbers if name in cls.INTEGERS else numbers
+            array = check(name, values[name])
+            if array.size == 0:
+                raise InputError(f"{name}: is empty, shape {array.shape}; give at least one entry")
             if array.ndim != len(axes):
-                wanted = "[" + ", ".join(axes) + "]"
+                wanted = "[" + ", ".join(axes) + "]" if axes else "a single number"
                 raise InputError(f"{name}: got shape {array.shape}, expected {wanted}")
             for axis, size in zip(axes, array.shape, strict=True):
-                if size == 0:
-                    raise InputError(f"{name}: axis {axis} is empty; give at least one")
                 if sizes.setdefault(axis, size) != size:
                     raise InputError(
                         f"{name}: axis {axis} has {size} entries, other fields have {sizes[axis]}"
@@ -103,29 +119,6 @@ class Batch:
         """Well-formedness beyond shapes; hypotheses are margins and are not checked here."""
 
 
-def _numbers(name: str, value: Any, *, integer: bool) -> np.ndarray:
-    if isinstance(value, BallArray):
-        raise InputError(f"{name}: give floats; convert the batch with .to(ball(bits)) afterwards")
-    if hasattr(value, "detach"):  # a torch tensor, without importing torch
-        value = value.detach().cpu().numpy()
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{name}: rows have unequal lengths; give a rectangular array") from error
-    if array.dtype == bool or array.dtype.kind not in "iuf":
-        sample = array.flat[0] if array.size else value
-        raise InputError(f"{name}: got {sample!r} ({array.dtype}), expected numbers")
-    if integer:
-        if array.dtype.kind == "f":
-            raise InputError(f"{name}: got {array.flat[0]!r}, expected whole numbers")
-        return array.astype(np.int64)
-    array = array.astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        bad = array[~np.isfinite(array)].flat[0]
-        raise InputError(f"{name}: contains {bad}; every number must be finite")
-    return array
-
-
 def check_head(labels: np.ndarray, example_weights: np.ndarray, count: int) -> None:
     """Labels in range, K >= 3, batch weights nonnegative with sum 1. Raises :class:`InputError`."""
     if count < 3:
@@ -137,6 +130,7 @@ def check_head(labels: np.ndarray, example_weights: np.ndarray, count: int) -> N
         raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
     if example_weights.min() < 0:
         raise InputError(f"example_weights: {example_weights.min()} is negative; weights are >= 0")
-    total = example_weights.sum(axis=-1)
+    with np.errstate(over="ignore"):
+        total = example_weights.sum(axis=-1)
     if np.any(np.abs(total - 1) > 1e-9):
         raise InputError(f"example_weights: sum {total.flat[0]:.6g}; batch weights must sum to 1")

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arithmetic import Array
-from ..errors import InputError
 from ._batch import Batch, check_head
 from ._step import STEP_AXES, Step
 
@@ -41,9 +40,6 @@ class Run(Batch):
     def create(cls, **values: Any) -> Self:
         """One run from plain numbers; every field is required. Raises
         :class:`~collapse_theory.errors.InputError` naming the value and the fix."""
-        missing = [name for name in cls.AXES if name not in values]
-        if missing:
-            raise InputError(f"run: {missing[0]} is missing; a run needs {', '.join(cls.AXES)}")
         return super().create(**values)
 
     def check(self) -> None:

@@ -118,12 +118,12 @@ def tilt(rng: np.random.Generator, rows: np.ndarray, features: np.ndarray) -> No
     size = len(rows)
     first = features.reshape(size, -1, features.shape[-1])[:, 0]
     square = np.sum(first**2, axis=-1)
-    for share, low in ((0.05, 1), (0.05, 0)):
+    for share, to_one in ((0.05, True), (0.05, False)):
         chosen = some(rng, size, share)
         chosen = chosen[square[chosen] > 0]
         push = rng.uniform(1, 690, len(chosen)) / square[chosen]
         shift = push[:, None, None] * first[chosen, None]
-        if low:
+        if to_one:
             rows[chosen, 2:] -= shift
         else:
             rows[chosen, :2] -= shift

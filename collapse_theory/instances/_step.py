@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import softmax
-from ..arithmetic import Array
+from ..arithmetic import FLOAT, Array
+from ..checks import numbers
+from ..errors import InputError
 from ..optimizers import gradient_descent
-from ._batch import Batch, _numbers, check_head
+from ._batch import Batch, check_head
 
 STEP_AXES = {
     "weights": ("K", "n"),
@@ -59,16 +61,21 @@ class Step(Batch):
 
         Raises :class:`~collapse_theory.errors.InputError` naming the value and the fix.
         """
-        features = _numbers("features", values.get("features", []), integer=False)
+        features = numbers("features", values.get("features", []))
         if features.ndim == 2 and features.size:
             values.setdefault("example_weights", np.full(len(features), 1 / len(features)))
-            values.setdefault("radius", np.sqrt((features**2).sum(-1)).max())
+            with np.errstate(over="ignore"):
+                values.setdefault("radius", FLOAT.norm(features).max())
         values.setdefault("pbar", 0.5)
-        radius = _numbers("radius", values.get("radius", 0.0), integer=False)
-        values.setdefault("curvature", radius**2 / 2)
-        for name in cls.AXES:
-            values.setdefault(name, [])
-        return super().create(**{name: values.pop(name) for name in cls.AXES}, **values)
+        if "radius" in values and "curvature" not in values:
+            radius = numbers("radius", values["radius"])
+            with np.errstate(over="ignore"):
+                values["curvature"] = radius * radius / 2
+            if not np.all(np.isfinite(values["curvature"])):
+                raise InputError(
+                    f"radius: {radius} squared overflows; scale the features down or give curvature"
+                )
+        return super().create(**values)
 
     def check(self) -> None:
         check_head(self.labels, np.asarray(self.example_weights), self.weights.shape[-2])

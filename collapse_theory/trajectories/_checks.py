@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collapse_theory.checks import numbers
 from collapse_theory.errors import InputError
 
 __all__ = [
@@ -14,47 +15,11 @@ __all__ = [
     "check_labels",
     "check_pairs",
     "check_weighting",
-    "integer",
-    "numbers",
     "unseen_labels",
 ]
 
 MOST_DEFAULT_PAIRS = 10_000
 """More pairs than this are recorded only when they are named."""
-
-
-def numbers(name: str, value: Any) -> NDArray[np.float64]:
-    """`value` as float64 array of finite numbers; text, booleans, NaN, infinities are refused."""
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{name} is not an array of numbers ({error}): give one") from None
-    mixed = _holds_other(value)  # NumPy silently makes floats of [True, 0.5]
-    if array.dtype.kind not in "iuf" or mixed:
-        shown = f"{value!r:.60}" if array.ndim == 0 or mixed else f"of type {array.dtype}"
-        raise InputError(f"{name} is {shown}: give real numbers")
-    array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        at = f" at index {place}" if array.ndim else ""
-        raise InputError(f"{name} holds {array[place]}{at}: every entry must be finite")
-    return array
-
-
-def _holds_other(value: Any) -> bool:
-    """Whether nested lists or tuples hold a boolean or text."""
-    if isinstance(value, (list, tuple)):
-        return any(_holds_other(entry) for entry in value)
-    return isinstance(value, (bool, str))
-
-
-def integer(name: str, value: Any, *, least: int) -> int:
-    """`value` as an int of at least `least`; booleans, floats and text are refused."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name} is {value!r:.60}: give an integer of at least {least}")
-    if value < least:
-        raise InputError(f"{name} is {value}: give an integer of at least {least}")
-    return int(value)
 
 
 def check_features(array: NDArray[np.float64], *, heads: int, dim: int) -> NDArray[np.float64]:

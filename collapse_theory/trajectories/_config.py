@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from collapse_theory.checks import integer, numbers
 from collapse_theory.errors import InputError
-from collapse_theory.trajectories._checks import integer, numbers
 
 __all__ = ["LinearConfig", "Scalars"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from collapse_theory._version import __version__
+from collapse_theory.checks import numbers
 from collapse_theory.errors import InputError
 from collapse_theory.trajectories._checks import (
     check_features,
     check_labels,
     check_pairs,
     check_weighting,
-    numbers,
     unseen_labels,
 )
 from collapse_theory.trajectories._config import LinearConfig

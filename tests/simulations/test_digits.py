@@ -91,14 +91,14 @@ def test_heads_differ_in_hyperparameters_alone():
     [
         ({"left_out": (7, 7, 8)}, "three distinct digits"),
         ({"left_out": (7, 8, 10)}, "three distinct digits"),
-        ({"steps": -1}, "steps is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"seed": True}, "seed is True"),
-        ({"repeats": 0}, "repeats is 0"),
+        ({"steps": -1}, "steps: got -1"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"seed": True}, "seed: got True"),
+        ({"repeats": 0}, "repeats: got 0"),
         ({"edges": ()}, "edges are empty"),
-        ({"weight_decays": ("a",)}, "weight_decays is"),
-        ({"edges": (float("nan"),)}, "edges holds nan"),
-        ({"scale": float("inf")}, "scale holds inf"),
+        ({"weight_decays": ("a",)}, "weight_decays: got 'a'"),
+        ({"edges": (float("nan"),)}, "edges: contains nan"),
+        ({"scale": float("inf")}, "scale: contains inf"),
     ],
 )
 def test_bad_input(change, says):
@@ -115,7 +115,7 @@ def test_the_command_writes_a_record_and_prints_what_it_saw(tmp_path, capsys):
     assert LinearRuns.load(out).config.batch_size == 50
     assert digits.main(["--out", str(out), "--steps", "-3", "--quiet"]) == 2
     error = capsys.readouterr()
-    assert error.err == "error: steps is -3: give an integer of at least 0\n"
+    assert error.err == "error: steps: got -3, expected a whole number >= 0\n"
     assert error.out == ""
     assert digits.main(["--out", str(out / "x.npz"), "--steps", "0", "--quiet"]) == 2
     assert "cannot be written" in capsys.readouterr().err

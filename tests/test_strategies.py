@@ -1,0 +1,120 @@
+"""The public Hypothesis strategies: what they draw is usable, admissible, varied, and shrinks to little."""
+
+import numpy as np
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from collapse_theory import InputError, Run, Step, all_claims, get_claim
+from collapse_theory.examination import evaluate
+from collapse_theory.strategies import heads, instances, runs, steps
+
+CLAIMS = all_claims()
+QUICK = settings(max_examples=50, database=None, derandomize=True, deadline=None)
+SEARCH = settings(max_examples=3000, database=None, derandomize=True, deadline=None)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+@QUICK
+@given(data=st.data())
+def test_with_a_claim_every_instance_is_admissible(claim, data):
+    instance = data.draw(instances(claim.domain, claim=claim))
+    assert len(instance) == 1
+    assert evaluate(claim, instance).admissible.all()
+
+
+@QUICK
+@given(
+    step=steps(labels=(4, 5), dim=(2, 3), examples=(2, 2)), head=heads(labels=(3, 3), dim=(7, 7))
+)
+def test_ranges_are_kept(step, head):
+    assert isinstance(step, Step)
+    _, labels, dim = step.weights.shape
+    assert labels in (4, 5)
+    assert dim in (2, 3)
+    assert step.features.shape == (1, 2, dim)
+    assert head.shape == (3, 7)
+
+
+@QUICK
+@given(run=runs(length=(2, 3), dim=(1, 1)))
+def test_runs(run):
+    assert isinstance(run, Run)
+    assert run.features.shape[1] in (2, 3)
+    assert run.weights.shape[2] == 1
+
+
+@QUICK
+@given(step=steps())
+def test_what_is_drawn_is_well_formed(step):
+    Step.create(**{name: np.asarray(array)[0] for name, array in step.values.items()})
+    assert step.example_weights.sum() == 1
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda s: (s.weights[0, 0] == s.weights[0, 1]).all(),
+        lambda s: s.step_size[0] == 0 and np.any(s.features),
+        lambda s: s.step_size[0] < 0,
+        lambda s: s.weight_decay[0] < 0,
+        lambda s: np.any(s.labels < 2),
+        lambda s: s.curvature[0] < s.trace[0],
+        lambda s: s.radius[0] < s.feature_norms.max(),
+        lambda s: np.abs(s.weights).max() > 1e5,
+        lambda s: 0 < np.abs(s.weights).max() < 1e-5,
+        lambda s: s.step_size[0] * (2 * s.weight_decay[0] + s.curvature[0]) > 4,
+        lambda s: s.weights.shape[1:] == (6, 4) and s.features.shape[1] == 4,
+    ],
+)
+def test_the_corners_are_drawn(wanted):
+    generate = settings(SEARCH, phases=[Phase.generate])
+    with np.errstate(all="ignore"):
+        assert wanted(find(steps(), wanted, settings=generate))
+
+
+def test_steps_shrink_to_the_smallest():
+    smallest = find(steps(claim="contraction"), lambda s: True, settings=SEARCH)
+    assert smallest.weights.shape == (1, 3, 1)
+    assert smallest.features.shape == (1, 1, 1)
+    assert not np.any(smallest.weights)
+    assert smallest.labels.tolist() == [[2]]
+
+
+def test_runs_shrink_to_the_smallest():
+    smallest = find(runs(claim="trajectory"), lambda r: True, settings=SEARCH)
+    assert smallest.features.shape == (1, 1, 1, 1)
+
+
+def test_a_counterexample_shrinks_to_human_size():
+    lemma = get_claim("paper_lemma_4_1")
+    found = find(steps(claim=lemma), lambda s: evaluate(lemma, s).worst[0] > 1.001, settings=SEARCH)
+    assert found.weights.shape == (1, 3, 1)
+    assert np.count_nonzero(found.weights) <= 2
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda: steps(labels=(2, 5)), "labels: got (2, 5), expected (low, high) with 3 <= low"),
+        (lambda: steps(labels=(5, 4)), "labels: got (5, 4)"),
+        (lambda: heads(labels=(1, 1)), "labels: got (1, 1)"),
+        (lambda: heads(dim=(0, 3)), "dim: got (0, 3), expected (low, high) with 1 <= low"),
+        (lambda: steps(dim=(1.0, 2.0)), "dim: got (1.0, 2.0)"),
+        (lambda: steps(dim=(True, 2)), "dim: got (True, 2)"),
+        (lambda: steps(dim=3), "dim: got 3"),
+        (lambda: steps(dim=(1, 2, 3)), "dim: got (1, 2, 3)"),
+        (lambda: steps(examples=(0, 0)), "examples: got (0, 0)"),
+        (lambda: runs(length=(0, 2)), "length: got (0, 2)"),
+        (lambda: runs(length=(1, float("nan"))), "length: got (1, nan)"),
+        (lambda: steps(claim="contractoin"), "did you mean 'contraction'?"),
+        (lambda: steps(claim="trajectory"), "claim trajectory speaks of a run, not of a step"),
+        (lambda: runs(claim=get_claim("contraction")), "speaks of a step, not of a run"),
+        (lambda: instances("stairs"), "domain 'stairs' is unknown"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(use, says):
+    with pytest.raises(InputError) as caught:
+        use()
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
