@@ -20,10 +20,11 @@ from .digits import digits_runs
 
 @dataclass(frozen=True)
 class Observation:
-    """``batch`` are instances from the run called ``name``; ``facts`` describes the whole run, JSON-ready."""
+    """``batch`` are instances from ``runs``, the record called ``name``; ``facts`` describes all of it, JSON-ready."""
 
     name: str
     batch: Batch
+    runs: LinearRuns
     facts: dict[str, Any]
 
 
@@ -61,5 +62,7 @@ def observations(*, seed: int = 0, thorough: bool = True) -> Iterator[Observatio
             # A full batch is 1,257 images a step: every tenth step of every fourth head shows as much.
             at = slice(0, None, 10) if batch_size is None else slice(None)
             for pair in runs.pairs.tolist() if batch_size else runs.pairs.tolist()[:1]:
-                yield Observation(name, as_steps(runs, tuple(pair), heads=[head], at=at), shown)
-            yield Observation(name, as_run(runs, (0, 1), heads=[head]), shown)
+                yield Observation(
+                    name, as_steps(runs, tuple(pair), heads=[head], at=at), runs, shown
+                )
+            yield Observation(name, as_run(runs, (0, 1), heads=[head]), runs, shown)

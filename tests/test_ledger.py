@@ -62,7 +62,7 @@ def book(results, nothing_observed):
 
 
 def _observed(claim):
-    return checkout.observed([claim], seed=3, thorough=False).values()
+    return checkout.observed([claim], seed=3, thorough=False)[0].values()
 
 
 def outcome(data: dict) -> dict:
@@ -255,7 +255,7 @@ def refused(path, says):
 
 
 def test_the_same_seed_gives_the_same_ledger(book, nothing_observed):
-    again = verify(CLAIMS, seed=3, effort=TINY)
+    again, _ = verify(CLAIMS, seed=3, effort=TINY)
     assert outcome(ledger(again, seed=3, effort="quick", seconds=9)) == outcome(book)
 
 
@@ -275,7 +275,10 @@ def test_the_whole_ledger_is_the_same_on_two_workers(check):
     """With derivations and observed runs, where this is a checkout."""
     books = [
         ledger(
-            verify(CLAIMS, seed=1, effort=TINY, workers=workers), seed=1, effort="quick", seconds=0
+            verify(CLAIMS, seed=1, effort=TINY, workers=workers)[0],
+            seed=1,
+            effort="quick",
+            seconds=0,
         )
         for workers in (1, 2)
     ]

@@ -149,9 +149,9 @@ def test_one_step_measures_the_step_anew_at_every_eta():
         again = Step.create(**values)
         length = np.linalg.norm(again.next_difference[0]) / np.linalg.norm(again.difference[0])
         np.testing.assert_allclose(factor, length, rtol=1e-12, atol=1e-15)
-    _, over_proved = line(ratio, "over the proved")
-    assert (over_proved <= 1 + 1e-12).all()
-    assert over_proved.max() > 0.999
+    _, over_general = line(ratio, "over the general bound")
+    assert (over_general <= 1 + 1e-12).all()
+    assert over_general.max() > 0.999
 
 
 def test_one_step_shades_where_the_printed_bound_fails():
@@ -172,8 +172,8 @@ def test_a_step_with_pbar_one_half_is_within_every_bound_and_nothing_is_shaded()
     )
     upper, ratio = drawn("one_step", plots.one_step, step).axes
     assert not [p for p in upper.patches if p.get_label() == "printed fails"]
-    _, over_proved = line(ratio, "over the proved")
-    np.testing.assert_allclose(over_proved[0], 1)
+    _, over_general = line(ratio, "over the general bound")
+    np.testing.assert_allclose(over_general[0], 1)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -59,14 +59,14 @@ def _verify(options: argparse.Namespace) -> int:
 
     workers = options.workers or _cores()
     with progress(options.quiet) as bar:
-        results, seconds = timed(
+        (results, runs), seconds = timed(
             verify, claims, seed=options.seed, effort=amount, workers=workers, progress=bar
         )
     data = ledger(results, seed=options.seed, effort=amount.name, seconds=seconds)
     for result in results:
         for name, witness in _witnesses(result).items():
             write_json(out / "witnesses" / f"{name}.json", witness)
-    write_text(out / "ledger.html", report.html_page(data))
+    write_text(out / "ledger.html", report.html_page(data, runs=runs))
     write_ledger(out / "ledger.json", data)
     if options.json:
         write_ledger(options.json, data)

@@ -5,7 +5,7 @@ The library imports none of it; it looks for a checkout's root and loads by clai
 * ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
   with ``name``, ``ok``, ``reason``);
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
-  (instances of one domain from a recorded run) and ``facts`` (JSON-ready figures of the run).
+  (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).
 """
 
 from __future__ import annotations
@@ -76,18 +76,22 @@ def symbolic(claim: Claim) -> Evidence:
     return Evidence("symbolic", Status.DERIVED, f"{len(lines)} lines checked", figures)
 
 
-def observed(claims: Sequence[Claim], *, seed: int, thorough: bool) -> dict[str, Evidence]:
-    """The column *observed* of each claim: its sides on the steps of recorded training runs on real data."""
+def observed(
+    claims: Sequence[Claim], *, seed: int, thorough: bool
+) -> tuple[dict[str, Evidence], Any]:
+    """The column *observed* of each claim: its sides on the steps of recorded training runs on real data; and the first of
+    these runs (None if there is none), for the figures of the report."""
     base = root()
     if base is None or not (base / "simulations" / "observed.py").is_file():
-        return _all(claims, "the observed runs are in the source checkout only")
+        return _all(claims, "the observed runs are in the source checkout only"), None
     try:
         observations = list(
             _load("simulations.observed").observations(seed=seed, thorough=thorough)
         )
     except InputError as error:  # the data's package is not installed
-        return _all(claims, str(error))
-    return {claim.id: observe(claim, observations) for claim in claims}
+        return _all(claims, str(error)), None
+    evidence = {claim.id: observe(claim, observations) for claim in claims}
+    return evidence, observations[0].runs if observations else None
 
 
 def _all(claims: Iterable[Claim], reason: str) -> dict[str, Evidence]:

@@ -33,8 +33,11 @@ def verify(
     effort: str | Effort = "default",
     workers: int = 1,
     progress: Progress = _silent,
-) -> list[Result]:
-    """Examine claims and add the evidence that a checkout holds: derivations, proofs, observed runs."""
+) -> tuple[list[Result], Any]:
+    """Examine claims and add the evidence that a checkout holds: derivations, proofs, observed runs.
+
+    Returns a result for each claim, and the observed run that the report draws (None without one).
+    """
     amount = effort_named(effort)
     results = examine_all(claims, seed=seed, effort=amount, workers=workers, progress=progress)
     with Workers(workers) as pool:
@@ -43,12 +46,13 @@ def verify(
             symbolic.append(piece)
             progress("checking derivations", len(symbolic), len(claims))
     progress("observing real runs", 0, 1)
-    observed = checkout.observed(claims, seed=seed, thorough=amount.name != "quick")
+    observed, runs = checkout.observed(claims, seed=seed, thorough=amount.name != "quick")
     progress("observing real runs", 1, 1)
-    return [
+    rows = [
         result.adding(checkout.formal(result.claim), piece, observed[result.claim.id])
         for result, piece in zip(results, symbolic, strict=True)
     ]
+    return rows, runs
 
 
 def ledger(results: Sequence[Result], *, seed: int, effort: str, seconds: float) -> dict[str, Any]:

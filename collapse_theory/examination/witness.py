@@ -47,6 +47,36 @@ class Witness:
         """Write the witness as JSON, whole or not at all."""
         return files.write_json(path, self.to_dict())
 
+    @classmethod
+    def from_dict(cls, data: Any, *, where: str = "witness") -> Witness:
+        """A witness of a registered claim from :meth:`to_dict`'s data; ``where`` names the source in errors.
+
+        Raises :class:`InputError` when the data are damaged, foreign, or of another schema or revision.
+        """
+        if not isinstance(data, Mapping) or data.get("kind") != "witness":
+            raise InputError(f"{where}: not a witness; expected an object with kind 'witness'")
+        if data.get("schema") != SCHEMA:
+            raise InputError(
+                f"{where}: schema {data.get('schema')!r} is not understood; this version reads {SCHEMA}"
+            )
+        try:
+            claim = get_claim(str(data.get("claim")))
+            if data.get("revision") != claim.revision:
+                raise InputError(
+                    f"written for revision {data.get('revision')} of {claim.id}, which is now at revision "
+                    f"{claim.revision}; search again with: collapse-theory falsify {claim.id}"
+                )
+            dropped = data.get("dropped")
+            if dropped is not None:
+                claim = claim.drop(str(dropped))
+            instance = data.get("instance")
+            if not isinstance(instance, dict) or instance.get("domain") != claim.domain:
+                raise InputError(f"'instance' must be a {claim.domain} instance")
+            batch = domain(claim.domain).batch_type.from_dict(instance)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        return cls(claim, batch, dropped)
+
 
 def sides(claim: Claim, instance: Batch) -> dict[str, Any]:
     """Enclosures of both sides and of every margin, as decimal strings ``[mid +/- rad]``."""
@@ -72,27 +102,4 @@ def confirm(claim: Claim, instance: Batch) -> Certificate | None:
 
 def read_witness(path: str | Path) -> Witness:
     """A witness of a registered claim from its file. Raises :class:`InputError` on a damaged or foreign file."""
-    data = files.read_json(path)
-    if not isinstance(data, Mapping) or data.get("kind") != "witness":
-        raise InputError(f"{path}: not a witness file; expected an object with kind 'witness'")
-    if data.get("schema") != SCHEMA:
-        raise InputError(
-            f"{path}: schema {data.get('schema')!r} is not understood; this version reads {SCHEMA}"
-        )
-    claim = get_claim(str(data.get("claim")))
-    if data.get("revision") != claim.revision:
-        raise InputError(
-            f"{path}: written for revision {data.get('revision')} of {claim.id}, which is now at "
-            f"revision {claim.revision}; search again with: collapse-theory falsify {claim.id}"
-        )
-    dropped = data.get("dropped")
-    if dropped is not None:
-        claim = claim.drop(str(dropped))
-    instance = data.get("instance")
-    if not isinstance(instance, dict) or instance.get("domain") != claim.domain:
-        raise InputError(f"{path}: 'instance' must be a {claim.domain} instance")
-    try:
-        batch = domain(claim.domain).batch_type.from_dict(instance)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    return Witness(claim, batch, dropped)
+    return Witness.from_dict(files.read_json(path), where=str(path))

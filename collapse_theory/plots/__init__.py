@@ -10,7 +10,7 @@ the look of the toolkit's own figures; :func:`plot` goes from a file to a file. 
         plots.write(figure, "shrinkage.pdf")
 """
 
-from ._files import KINDS, Kind, plot, stored_witness
+from ._files import KINDS, Kind, plot
 from ._ledger import ratio_histogram
 from ._runs import check_head, curvatures, shrinkage
 from ._steps import one_step
@@ -33,7 +33,6 @@ __all__ = [
     "plot",
     "ratio_histogram",
     "shrinkage",
-    "stored_witness",
     "style",
     "write",
 ]

@@ -104,14 +104,14 @@ def entry_of(path: Path, claim: str | None) -> Mapping[str, Any]:
 
 def _witness(path: Path, options: Mapping[str, Any]) -> Any:
     """The witness in a witness file, or the one stored in a ledger's entry."""
-    from ..examination import read_witness
+    from ..examination import Witness
 
     data = files.read_json(path)
     if not isinstance(data, dict) or data.get("kind") != "ledger":
         for name in ("claim", "drop"):
             if name in options:
                 raise InputError(f"option {name!r} goes with a ledger; {path} is a witness file")
-        return read_witness(path)
+        return Witness.from_dict(data, where=str(path))
     entry, drop = entry_of(path, options.get("claim")), options.get("drop")
     evidence = entry["evidence"]
     if drop is None:
@@ -124,21 +124,7 @@ def _witness(path: Path, options: Mapping[str, Any]) -> Any:
         found = evidence["necessary"].get("witnesses", {})
         known = ", ".join(name for name, one in found.items() if one is not None) or "none"
         raise InputError(f"{path}: {entry['id']} has no witness {wanted} (stored: {known})")
-    return stored_witness(stored, where=f"{path}, {entry['id']}")
-
-
-def stored_witness(data: Any, *, where: str) -> Any:
-    """A witness from the dictionary in a ledger, checked as a witness file is. Raises :class:`InputError`."""
-    import tempfile
-
-    from ..examination import read_witness
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = files.write_json(Path(folder) / "witness.json", data)
-        try:
-            return read_witness(path)
-        except InputError as error:
-            raise InputError(str(error).replace(str(path), where)) from error
+    return Witness.from_dict(stored, where=f"{path}, {entry['id']}")
 
 
 def _shrinkage(panels: Panels, path: Path, options: Mapping[str, Any]) -> None:

@@ -30,7 +30,7 @@ def one_step(ax: Axes, ratio_ax: Axes, step: Step, *, largest: float | None = No
     ``eta (2 lam + T) <= 2`` goes (vertical line), and beyond it ``max(|c|, |c - eta T|)`` (claim ``step_factor``);
     dashed: ``1 - eta (lam + T)``, a lower bound. Grey: ``1 - eta (lam - r^2 pbar)`` as printed
     (claim ``paper_lemma_4_1``), the step sizes at which the step refutes it shaded. r, pbar and T are the instance's own.
-    Ratio panel: the factor over the proved bound, and over the printed one.
+    Ratio panel: the factor over the general bound, and over the printed one.
 
     ``largest`` is the largest eta, by default a little beyond the condition's end and the printed bound's failure.
     Raises :class:`InputError` for a batch of several, for equal rows u and v, or where no range of eta can be chosen.
@@ -57,7 +57,7 @@ def one_step(ax: Axes, ratio_ax: Axes, step: Step, *, largest: float | None = No
         # M does not depend on eta: one instance, broadcast against many step sizes.
         return step.ops.norm(replace(step, step_size=eta).next_difference) / distance
 
-    def proved(eta: np.ndarray) -> np.ndarray:
+    def general(eta: np.ndarray) -> np.ndarray:
         c = 1 - eta * lam
         return np.maximum(np.abs(c), np.abs(c - eta * curvature))
 
@@ -68,7 +68,7 @@ def one_step(ax: Axes, ratio_ax: Axes, step: Step, *, largest: float | None = No
     inside, beyond = fine[fine <= end], fine[fine >= end]
     ax.plot(inside, 1 - inside * lam, color="black", label=r"$1-\eta\lambda$")
     if len(beyond):
-        ax.plot(beyond, proved(beyond), color="black", linestyle="-.", linewidth=0.9,
+        ax.plot(beyond, general(beyond), color="black", linestyle="-.", linewidth=0.9,
                 label=r"$\max(|c|,|c-\eta T|)$")  # fmt: skip
         for panel in (ax, ratio_ax):
             panel.axvline(end, color="black", linestyle=":", linewidth=0.8, zorder=1)
@@ -88,12 +88,12 @@ def one_step(ax: Axes, ratio_ax: Axes, step: Step, *, largest: float | None = No
     _shade_failure(ax, ratio_ax, fine, factor(fine) > printed(fine) * (1 + 1e-9))
 
     unity(ratio_ax)
-    _ratios(ratio_ax, eta, measured, printed(eta), 1, "over the printed")
-    _ratios(ratio_ax, eta, measured, proved(eta), 0, "over the proved")
+    _ratios(ratio_ax, eta, measured, printed(eta), 1, "over the printed bound")
+    _ratios(ratio_ax, eta, measured, general(eta), 0, "over the general bound")
     ratio_ax.set_ylim(0, RATIO_TOP)
     ratio_ax.set_yticks([0, 0.5, 1, 1.5])
     top_legend(ratio_ax)
-    highest = max(measured.max(), proved(fine).max(), 1.0)
+    highest = max(measured.max(), general(fine).max(), 1.0)
     ax.set_ylim(min(0.0, max(printed(fine).min(), -0.5 * highest)), 1.05 * highest)
     ax.set_xlim(-0.01 * top, 1.01 * top)
     ax.set_ylabel(r"one-step factor $|D^{+}|\,/\,|D|$")

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..examination.evidence import COLUMNS
 from . import _words as words
+from ._facts import facts, named, shown
 from ._instances import describe, side
 from ._markup import Content, Figures, Markup, formula, join, table, tag
 
 if TYPE_CHECKING:
     from ..trajectories import LinearRuns
-
-DRAWN_ELSEWHERE = frozenset(
-    {"verdict", "reason", "histogram", "witness", "witnesses", "attained", "instance", "failed"}
-)
-"""Figures of a piece of evidence that have a picture or a table of their own, or none."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing, and says so to the browser."""
@@ -178,7 +174,7 @@ def _evidence(entry: Mapping[str, Any]) -> Markup:
     for column in COLUMNS:
         piece = entry.get("evidence", {}).get(column, {})
         word = words.status(entry, column)
-        what = _lines([str(piece.get("reason", "")), *_facts(piece)])
+        what = _lines([str(piece.get("reason", "")), *facts(piece)])
         label = [column, tag("small", words.COLUMN_MEANINGS[column])]
         rows.append([label, _status(word), what])
     return table(
@@ -186,50 +182,9 @@ def _evidence(entry: Mapping[str, Any]) -> Markup:
     )
 
 
-def _facts(piece: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of a piece of evidence as lines: single numbers together, each nested group on a line of its own."""
-    plain = [
-        f"{_named(k)} {_shown(v)}"
-        for k, v in piece.items()
-        if k not in DRAWN_ELSEWHERE and v is not None and not isinstance(v, (Mapping, list))
-    ]
-    if plain:
-        yield ", ".join(plain)
-    for name, group in piece.items():
-        if name in DRAWN_ELSEWHERE or not isinstance(group, (Mapping, list)) or not group:
-            continue
-        if isinstance(group, list):
-            yield f"{_named(name)}: {', '.join(map(_shown, group[:20]))}"
-            continue
-        nested = all(isinstance(v, Mapping) for v in group.values())
-        for key, inner in group.items() if nested else [("", group)]:
-            title = f"{_named(name)}, {key}" if key else _named(name)
-            yield f"{title}: {'; '.join(_flat(inner))}"
-
-
-def _flat(group: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for key, value in group.items():
-        if isinstance(value, Mapping):
-            inner = ", ".join(_flat(value))
-            yield f"{prefix}{_named(key)} ({inner})"
-        else:
-            yield f"{prefix}{_named(key)} {_shown(value)}"
-
-
-def _named(key: Any) -> str:
-    return str(key).replace("_", " ")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return words.ratio(value) if isinstance(value, float) else str(value)
-
-
 def _pictures(entry: Mapping[str, Any], figures: Figures) -> Iterator[Markup]:
-    from ..plots import counterexample, ratio_histogram, stored_witness
+    from ..examination import Witness
+    from ..plots import counterexample, ratio_histogram
 
     name, evidence = entry["id"], entry.get("evidence", {})
     searched = evidence.get("searched", {})
@@ -239,7 +194,7 @@ def _pictures(entry: Mapping[str, Any], figures: Figures) -> Iterator[Markup]:
             ratio_histogram,
             entry,
             title=f"Histogram of lhs/rhs for {name}",
-            caption=f"How close {_shown(searched.get('instances', 0))} admissible instances came to the bound. "
+            caption=f"How close {shown(searched.get('instances', 0))} admissible instances came to the bound. "
             "The last bar holds ratios above 1 too.",
         )
     if isinstance(searched.get("witness"), Mapping):
@@ -252,7 +207,7 @@ def _pictures(entry: Mapping[str, Any], figures: Figures) -> Iterator[Markup]:
         )
         caption = [proof, *_lines(describe(witness.get("instance", {})))]
         try:
-            stored = stored_witness(witness, where=str(name))
+            stored = Witness.from_dict(witness, where=str(name))
         except InputError as error:  # of another version or a claim not at hand: the numbers stand, without a picture
             yield tag("figure", tag("figcaption", caption, tag("div", str(error))))
         else:
@@ -304,7 +259,7 @@ def _environment(ledger: Mapping[str, Any]) -> Markup:
         if isinstance(value, Mapping):
             rows.extend([str(k), str(v)] for k, v in value.items())
         else:
-            rows.append([_named(key), str(value)])
+            rows.append([named(key), str(value)])
     return tag(
         "section",
         tag("h2", "How it was made"),

@@ -129,6 +129,6 @@ def test_verdicts_are_words():
         "instances": 12345,
         "worst_ratio": 0.87654321,
     }
-    assert COLUMNS == (
+    assert (
         *("formal", "symbolic", "enclosed", "searched", "tight", "necessary", "observed"),
-    )
+    ) == COLUMNS
