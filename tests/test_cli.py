@@ -199,7 +199,7 @@ BAD = {
     "falsify --replay none.json": ["none.json", "no such file"],
     "falsify --replay folder": ["folder", "cannot be read"],
     "falsify --replay damaged.json": ["damaged.json", "not valid JSON"],
-    "falsify --replay foreign.json": ["foreign.json", "not a witness file"],
+    "falsify --replay foreign.json": ["foreign.json", "not a witness"],
     "falsify --replay good.npz": ["good.npz", "cannot be read"],
     "plot shrinkage": ["-o/--output"],
     "plot shrinking good.npz -o x.pdf": ["'shrinking'", "shrinkage"],
@@ -211,7 +211,7 @@ BAD = {
     "plot histogram damaged.json -o x.pdf": ["damaged.json", "not valid JSON"],
     "plot histogram foreign.json -o x.pdf": ["foreign.json", "not a ledger file"],
     "plot counterexample damaged.json -o x.pdf": ["damaged.json", "not valid JSON"],
-    "plot counterexample foreign.json -o x.pdf": ["foreign.json", "not a witness file"],
+    "plot counterexample foreign.json -o x.pdf": ["foreign.json", "not a witness"],
     "plot one_step good.npz -o x.pdf": ["good.npz", "witness"],
     "plot shrinkage good.npz --head -1 -o x.pdf": ["--head", "'-1'"],
 }

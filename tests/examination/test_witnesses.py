@@ -96,8 +96,8 @@ VALUES = ("instance", "values")
     [
         (put(2, "schema"), "schema 2 is not understood; this version reads 1"),
         (lose("schema"), "schema None is not understood"),
-        (put("ledger", "kind"), "not a witness file"),
-        (lose("kind"), "not a witness file"),
+        (put("ledger", "kind"), "not a witness"),
+        (lose("kind"), "not a witness"),
         (put("no_such_claim", "claim"), "claim 'no_such_claim' is unknown"),
         (put(["contraction"], "claim"), "is unknown"),
         (lose("claim"), "is unknown"),
