@@ -15,7 +15,7 @@ from hypothesis import Phase, given, settings, target
 from hypothesis import strategies as st
 
 from collapse_theory import FLOAT, Claim, Hypothesis, InputError, all_claims, ball, get_claim
-from collapse_theory.examination import Status, assert_claim, evaluate, examine
+from collapse_theory.examination import Effort, Status, assert_claim, evaluate, examine
 from collapse_theory.instances import DOMAINS, symbolic_run, symbolic_step
 from collapse_theory.strategies import instances
 
@@ -319,7 +319,8 @@ def added(tmp_path, monkeypatch):
 
 def test_a_new_file_is_a_claim(added):
     assert "added_by_a_file" in all_claims()
-    result = examine(get_claim("added_by_a_file"))
+    few = Effort("few", step=4000, run=200, enclosed=20, starts=2, copies=8, rounds=4)
+    result = examine(get_claim("added_by_a_file"), effort=few)
     assert result.unmet == []
     assert result.verdict.status is Status.NOT_FALSIFIED
 

@@ -446,6 +446,7 @@ def test_verify_writes_the_ledger_the_page_and_the_witnesses(call, tiny):
     assert (status, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_verify_quietly_and_the_seed_fixes_the_ledger(call, tiny):
     books = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
@@ -467,6 +468,7 @@ def test_verify_exits_1_where_an_expectation_is_not_met(call, tiny, monkeypatch)
     assert read_ledger("out/ledger.json")["claims"][0]["unmet"]
 
 
+@pytest.mark.slow
 def test_a_claim_named_twice_is_examined_once(call, tiny):
     call(*VERIFY, "--claim", "contraction", "--out", "out", "--quiet")
     assert len(read_ledger("out/ledger.json")["claims"]) == 1

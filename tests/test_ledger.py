@@ -254,6 +254,7 @@ def refused(path, says):
 # --------------------------------------------------------------------------------- a seed fixes it
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_ledger(book, nothing_observed):
     again, _ = verify(CLAIMS, seed=3, effort=TINY)
     assert outcome(ledger(again, seed=3, effort="quick", seconds=9)) == outcome(book)
@@ -266,7 +267,7 @@ def test_two_workers_give_the_same_ledger(results):
 
 def test_another_seed_gives_another_ledger(results):
     other = examine_all(CLAIMS[:1], seed=4, effort=TINY)[0].to_dict()
-    same = examine_all(CLAIMS[:1], seed=3, effort=TINY)[0].to_dict()
+    same = results[0].to_dict()
     assert other["evidence"]["searched"]["histogram"] != same["evidence"]["searched"]["histogram"]
 
 

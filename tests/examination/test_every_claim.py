@@ -108,7 +108,6 @@ def test_a_refuted_claim_has_a_witness_and_its_missing_hypotheses_exclude_it(
     assert result.worst_ratio > 1
     if claim.missing:
         assert certify(claim.mended(), witness.instance).outcome[0] == Outcome.INADMISSIBLE
-        assert examine(claim.mended()).verdict.status is Status.NOT_FALSIFIED
 
 
 @EVERY
@@ -131,6 +130,7 @@ def _instance(claim, data):
 # ------------------------------------------------------------- the same machinery on a loose claim
 
 
+@pytest.mark.slow
 def test_a_loose_claim_is_measured_and_its_twin_refuted(quick):
     loose = CLAIMS["contraction"].scaled(2.0).replace(id="loose", expected="holds")
     result = examine(loose)
@@ -141,11 +141,13 @@ def test_a_loose_claim_is_measured_and_its_twin_refuted(quick):
     assert falsify(loose.scaled(0.999 * tight.figures["worst_ratio"])).witness is not None
 
 
+@pytest.mark.slow
 def test_a_loose_claim_called_tight_does_not_meet_its_expectations():
     loose = CLAIMS["contraction"].scaled(1.01).replace(id="loose", expected="holds", tight=True)
     assert examine(loose).unmet == ["called tight, but the worst ratio reached is 0.990099"]
 
 
+@pytest.mark.slow
 def test_a_hypothesis_that_is_not_needed_is_not_called_necessary():
     from collapse_theory.claims._hypotheses import PBAR
 
@@ -156,6 +158,7 @@ def test_a_hypothesis_that_is_not_needed_is_not_called_necessary():
     assert "not known necessary: pbar" in necessary.reason
 
 
+@pytest.mark.slow
 def test_hypotheses_that_do_not_mend_are_found_out():
     from collapse_theory.claims._hypotheses import CURVATURE
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from collapse_theory import Claim, Hypothesis, InputError, Status, examine, falsify, get_claim
+from collapse_theory.examination import Effort
 
 # ---------------------------------------------------------------------- five claims, ten lines each
 
@@ -83,6 +84,7 @@ def test_contraction_in_the_maximum_norm_is_refuted():
     assert result.witness.instance.values["weights"].shape[-1] >= 2  # it is true for n = 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_they_are_found_with_other_seeds_too(seed):
     contraction = get_claim("contraction")
@@ -156,12 +158,14 @@ def test_what_is_false_by_a_billionth_is_refuted(relation):
     assert result.unmet == ["expected to hold, but the verdict is REFUTED"]
 
 
+@pytest.mark.slow
 def test_contraction_short_by_a_billionth_is_refuted():
     result = examine(get_claim("contraction").scaled(1 - 1e-9))
     assert result.verdict.status is Status.REFUTED
     assert "lhs/rhs = 1 + 1e-09" in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_an_identity_of_the_head_is_consistent_and_a_false_one_refuted():
     recursion = Claim(
         id="recursion",
@@ -183,7 +187,8 @@ def test_an_identity_of_the_head_is_consistent_and_a_false_one_refuted():
 
 def test_a_vacuous_claim_is_undecided():
     never = Hypothesis("never", "", lambda s: -1 - s.radius)
-    result = examine(identity(hypotheses=(never,)))
+    few = Effort("few", step=100, run=100, enclosed=10, starts=1, copies=2, rounds=1)
+    result = examine(identity(hypotheses=(never,)), effort=few)
     assert result.verdict.status is Status.UNDECIDED
     assert "vacuous" in result.verdict.reason
     assert result.evidence["enclosed"].status is Status.UNDECIDED
