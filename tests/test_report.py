@@ -252,7 +252,7 @@ def test_every_formula_of_the_claims_is_typeset(text):
 def test_witnesses_can_be_read_and_checked(page):
     assert "rows u = 0.01, v = −0.01, w₃ = −10" in page.words
     assert "x = 2 with target w₃" in page.words
-    assert "η = 1, λ = 1.25, r = 2, p̄ = 0.5, T = 2" in page.words
+    assert "η = 1, λ = 1.25, r = 2, p̄ = 0.5" in page.words
     assert "rows u = (1, 0), v = (0, 1), w₃ = (0, 0)" in page.words
     assert "x₁ = (1, 0.5) with target w₃, weight 0.5" in page.words
     assert "step 2: x = 1 with target w₃" in page.words

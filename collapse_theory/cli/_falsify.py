@@ -107,7 +107,7 @@ def _replay(witness: Any, options: argparse.Namespace) -> int:
 
 def _shown(witness: Any, what: str) -> str:
     """A witness for reading: the values the claim uses, the margins and both sides."""
-    from ..examination.shrink import unused_fields
+    from ..examination.evaluation import unused_fields
 
     claim, instance = witness.claim, witness.instance
     values, unused = instance.to_dict()["values"], unused_fields(claim, instance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
-from .evaluation import MOST_BITS, Certificate, Outcome, certify, evaluate
+from .evaluation import MOST_BITS, Outcome, certify, evaluate
 from .evidence import Evidence, Status
 from .falsify import build, falsify
-from .search import Tally, generator, optimise
+from .search import Found, Tally, generator, optimise
 from .shrink import shrink
 from .witness import Witness
 
@@ -161,7 +162,7 @@ def necessary(
         hunt = falsify(without, seed=seed, effort=EFFORTS["quick"], dropped=hypothesis.id)
         witness = hunt.witness
         if witness is None:  # the shared sample holds many more instances that violate it alone
-            items = [i for i in tally.dropped.get(hypothesis.id, _NONE).items if i[0] > 1][:64]
+            items = [i for i in tally.dropped.get(hypothesis.id, Found()).items if i[0] > 1][:64]
             outcome, _ = certify_all(without, items, most_bits=256) if items else (np.zeros(0), 0)
             for i in np.flatnonzero(outcome == Outcome.VIOLATED)[:1]:
                 instance = shrink(without, build(items[i][1], without))
@@ -194,40 +195,42 @@ def _mended(claim: Claim, mended: Tally | None, vacuity: dict[str, Any]) -> Evid
     return Evidence("necessary", Status.NECESSARY, reason, figures)
 
 
-class _NoItems:
-    items: tuple[tuple[float, Free], ...] = ()
+@dataclass(frozen=True)
+class Block:
+    """Certified outcomes [S] of sampled instances, how far the undecided ones agree [S], and a violating one if any."""
+
+    outcome: np.ndarray
+    agree_bits: np.ndarray
+    violating: Batch | None
 
 
-_NONE = _NoItems()
-
-
-def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Certificate:
-    """Certificates of ``size`` sampled admissible instances of one shape."""
+def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Block:
+    """Put ``size`` sampled admissible instances of one shape to the balls; fewer where hypotheses are hardly ever met."""
     rng = generator(seed, claim.domain, "enclose", index)
     where = domain(claim.domain)
     shape = where.shape(rng, large=index % 20 == 19)
-    kept: list[Batch] = []
-    with np.errstate(all="ignore"):
-        while sum(map(len, kept)) < size:
+    outcome, agree = np.zeros(0, dtype=np.int64), np.zeros(0)
+    violating = None
+    for _ in range(50):
+        with np.errstate(all="ignore"):
             batch = where.build(where.draw(rng, shape, 2 * size))
-            kept.append(batch.take(np.flatnonzero(evaluate(claim, batch).admissible)[:size]))
-            if len(kept) > 50:  # hypotheses that are hardly ever met
-                break
-    certificates = [certify(claim, batch, most_bits=256) for batch in kept if len(batch)]
-    if not certificates:  # the hypotheses cannot be met, as far as the sample goes
-        return Certificate(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), np.zeros(0))
-    return Certificate(
-        *(
-            np.concatenate([getattr(c, name) for c in certificates])[:size]
-            for name in ("outcome", "ratio", "agree_bits")
-        )
-    )
+        batch = batch.take(np.flatnonzero(evaluate(claim, batch).admissible)[: size - len(outcome)])
+        if len(batch):
+            certificate = certify(claim, batch, most_bits=256)
+            outcome = np.concatenate([outcome, certificate.outcome])
+            agree = np.concatenate([agree, certificate.agree_bits])
+            for i in np.flatnonzero(certificate.outcome == Outcome.VIOLATED)[:1]:
+                violating = violating or batch.take(int(i))
+        if len(outcome) >= size:
+            break
+    return Block(outcome, agree, violating)
 
 
 def enclosed(
-    claim: Claim, blocks: Sequence[Certificate], parts: list[list[tuple[float, Free]]]
-) -> Evidence:
-    """The column *enclosed*: counts over the blocks, and the worst instances that the search found."""
+    claim: Claim, blocks: Sequence[Block], parts: list[list[tuple[float, Free]]]
+) -> tuple[Evidence, Batch | None]:
+    """The column *enclosed*: counts over the blocks, and the worst instances that the search found; and a violating
+    instance if there is one."""
     worst = [items[0] for items in parts if items]
     extra, _ = certify_all(claim, worst) if worst else (np.zeros(0), 0)
     outcomes = np.concatenate([*(b.outcome for b in blocks), extra])
@@ -243,10 +246,11 @@ def enclosed(
     }
     if count["violated"]:
         share = count["violated"] / len(outcomes)
-        return Evidence(
-            "enclosed", Status.REFUTED, f"{share:.2%} of the instances violate it", figures
-        )
+        reason = f"{share:.2%} of the instances violate it"
+        violating = next((b.violating for b in blocks if b.violating is not None), None)
+        return Evidence("enclosed", Status.REFUTED, reason, figures), violating
     if count["holds"] + count["undecided"] == 0:
-        return Evidence("enclosed", Status.UNDECIDED, "no instance could be enclosed", figures)
+        reason = "no instance could be enclosed"
+        return Evidence("enclosed", Status.UNDECIDED, reason, figures), None
     reason = f"{count['holds']:,} enclosed, {count['undecided']:,} equal to within the balls"
-    return Evidence("enclosed", Status.ENCLOSED, reason, figures)
+    return Evidence("enclosed", Status.ENCLOSED, reason, figures), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -157,3 +157,22 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
 
 def _as_balls(side: Array, ops: Any) -> BallArray:
     return side if isinstance(side, BallArray) else ops.asarray(side)
+
+
+def unused_fields(claim: Claim, instance: Batch) -> list[str]:
+    """Fields that neither the claim's hypotheses nor its sides read: replacing them by NaN changes nothing."""
+
+    def outputs(batch: Batch) -> list[np.ndarray]:
+        functions = [claim.lhs, claim.rhs, *(h.margin for h in claim.hypotheses)]
+        with np.errstate(all="ignore"):
+            return [np.asarray(f(batch)) for f in functions]
+
+    before = outputs(instance)
+    unused = []
+    for name, array in instance.values.items():
+        if name in instance.INTEGERS:
+            continue
+        after = outputs(replace(instance, **{name: np.full_like(array, np.nan)}))
+        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
+            unused.append(name)
+    return unused

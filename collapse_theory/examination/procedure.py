@@ -11,10 +11,10 @@ from ..instances import domain
 from . import columns
 from .effort import Effort
 from .effort import effort as effort_named
-from .evaluation import Certificate
 from .evidence import Evidence, Status
 from .result import Result
 from .search import Tally, check_seed, merge_until, most_chunks, tally_chunk
+from .shrink import shrink
 from .witness import Witness
 from .workers import Workers
 
@@ -109,11 +109,11 @@ def _tally_with_mended(claims: list[Claim], name: str, seed: int, index: int) ->
 
 def _enclose_all(
     claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
-) -> dict[str, list[Certificate]]:
+) -> dict[str, list[columns.Block]]:
     size = min(columns.BLOCK, max(1, amount.enclosed // 10))
     per_claim = -(-amount.enclosed // size)
     work = [(claim, seed, index, size) for claim in claims for index in range(per_claim)]
-    blocks: dict[str, list[Certificate]] = {claim.id: [] for claim in claims}
+    blocks: dict[str, list[columns.Block]] = {claim.id: [] for claim in claims}
     for done, block in enumerate(pool.map(columns.enclose_block, work), start=1):
         blocks[work[done - 1][0].id].append(block)
         progress("enclosing in balls", done * size, len(work) * size)
@@ -124,7 +124,7 @@ def _columns(
     claim: Claim,
     tally: Tally,
     mended: Tally | None,
-    blocks: list[Certificate],
+    blocks: list[columns.Block],
     seed: int,
     amount: Effort,
 ) -> tuple[dict[str, Evidence], Witness | None]:
@@ -133,10 +133,8 @@ def _columns(
         tight = Evidence("tight", Status.NOT_APPLICABLE, "the claim is refuted")
     else:
         tight = columns.tight(claim, parts)
-    pieces = [
-        columns.enclosed(claim, blocks, parts),
-        searched,
-        tight,
-        columns.necessary(claim, tally, mended, seed, amount),
-    ]
-    return {piece.column: piece for piece in pieces}, witness
+    enclosed, violating = columns.enclosed(claim, blocks, parts)
+    if violating is not None and witness is None:  # found by the balls' own sample alone
+        witness = Witness(claim, shrink(claim, violating))
+    necessary = columns.necessary(claim, tally, mended, seed, amount)
+    return {p.column: p for p in (enclosed, searched, tight, necessary)}, witness

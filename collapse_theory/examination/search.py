@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..instances import Batch, Free, domain
 from ..instances._sampling import perturb
 from .effort import Effort
-from .evaluation import Evaluation, evaluate
+from .evaluation import evaluate
 
 CHUNK = {"step": (8192, 3072), "run": (512, 192)}
 """Instances in a chunk of small shapes and in a chunk of large ones, by domain."""
@@ -46,8 +46,8 @@ class Found:
 
 @dataclass
 class Tally:
-    """What a search knows of one claim. ``best`` are admissible instances by part; ``dropped`` those that violate one
-    hypothesis alone, by its id, worst first."""
+    """What a search knows of one claim. ``best`` are nontrivial admissible instances by part; ``dropped`` those that
+    violate one hypothesis alone, by its id, worst first."""
 
     drawn: int = 0
     admissible: int = 0
@@ -107,11 +107,12 @@ def tally_chunk(
 ) -> list[Tally]:
     """Every claim on one chunk, evaluated once."""
     free, batch = chunk(domain_name, seed, index, small=small)
-    return [tally(claim, free, evaluate(claim, batch)) for claim in claims]
+    return [tally(claim, free, batch) for claim in claims]
 
 
-def tally(claim: Claim, free: Free, evaluation: Evaluation) -> Tally:
-    """Count and keep what matters of one evaluated chunk."""
+def tally(claim: Claim, free: Free, batch: Batch) -> Tally:
+    """Evaluate a chunk; count and keep what matters of it."""
+    evaluation = evaluate(claim, batch)
     admissible, ratio, worst = evaluation.admissible, evaluation.ratio, evaluation.worst
     out = Tally(drawn=len(admissible), admissible=int(admissible.sum()))
     inside = ratio[admissible]
@@ -122,9 +123,11 @@ def tally(claim: Claim, free: Free, evaluation: Evaluation) -> Tally:
     out.histogram = np.histogram(np.minimum(inside.max(axis=1, initial=0.0), 1), HISTOGRAM, (0, 1))[
         0
     ]
+    with np.errstate(all="ignore"):
+        below = np.flatnonzero(admissible & (worst <= 1) & batch.nontrivial)
     for part in range(ratio.shape[1]):
         found = Found()
-        found.add(ratio[:, part], free, np.flatnonzero(admissible & (worst <= 1)))
+        found.add(ratio[:, part], free, below)
         out.best.append(found)
     for j, hypothesis in enumerate(claim.hypotheses):
         others = np.delete(evaluation.holds, j, axis=0).all(axis=0)

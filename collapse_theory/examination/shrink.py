@@ -169,22 +169,3 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
         else:
             return witness
     return witness
-
-
-def unused_fields(claim: Claim, witness: Batch) -> list[str]:
-    """Fields that neither the claim's hypotheses nor its sides read: replacing them by NaN changes nothing."""
-
-    def outputs(batch: Batch) -> list[np.ndarray]:
-        functions = [claim.lhs, claim.rhs, *(h.margin for h in claim.hypotheses)]
-        with np.errstate(all="ignore"):
-            return [np.asarray(f(batch)) for f in functions]
-
-    before = outputs(witness)
-    unused = []
-    for name, array in witness.values.items():
-        if name in witness.INTEGERS:
-            continue
-        after = outputs(replace(witness, **{name: np.full_like(array, np.nan)}))
-        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
-            unused.append(name)
-    return unused

@@ -14,7 +14,7 @@ from ..arithmetic import ball
 from ..claims import Claim, get_claim
 from ..errors import InputError
 from ..instances import Batch, domain
-from .evaluation import START_BITS, Certificate, Outcome, certify, per_part
+from .evaluation import START_BITS, Certificate, Outcome, certify, per_part, unused_fields
 
 SCHEMA = 1
 
@@ -40,6 +40,7 @@ class Witness:
             "dropped": self.dropped,
             "statement": self.claim.statement,
             "instance": self.instance.to_dict(),
+            "unused": unused_fields(self.claim, self.instance),
             "certificate": sides(self.claim, self.instance),
         }
 

@@ -115,6 +115,11 @@ class Batch:
         batch.check()
         return batch
 
+    @property
+    def nontrivial(self) -> np.ndarray:
+        """Float instances [B] in which something happens; tightness is to be shown on these."""
+        return np.ones(len(self), dtype=bool)
+
     def check(self) -> None:
         """Well-formedness beyond shapes; hypotheses are margins and are not checked here."""
 

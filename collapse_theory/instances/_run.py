@@ -87,6 +87,11 @@ class Run(Batch):
         """``D_T`` [..., n]."""
         return self.steps[-1].next_difference
 
+    @property
+    def nontrivial(self) -> np.ndarray:
+        """Float runs in which every step moves ``D``."""
+        return np.all([step.nontrivial for step in self.steps], axis=0)
+
 
 def advance(step: Step) -> tuple[Array, Array]:
     """The rows and their difference after a step, with row u carried as ``w_v + D`` so that ``D`` keeps its digits."""

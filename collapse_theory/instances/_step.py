@@ -152,6 +152,11 @@ class Step(Batch):
             decoupled=True,
         )
 
+    @property
+    def nontrivial(self) -> np.ndarray:
+        """Float steps that move ``D``: not those with eta = 0 or equal rows, which meet any bound on |D+|/|D| idly."""
+        return np.any(self.next_difference != self.difference, axis=-1)
+
     @cached_property
     def next_weights(self) -> Array:
         """All rows after the step [..., K, n]."""

@@ -144,7 +144,10 @@ def _hypotheses(entry: Mapping[str, Any]) -> Markup:
         row: list[Content] = [tag("code", str(name)), formula(str(latex), str(name))]
         witness = found.get(name)
         if witness is not None:
-            row += [_lines(describe(witness.get("instance", {}))), *_sides(witness)]
+            row += [
+                _lines(describe(witness.get("instance", {}), unused=witness.get("unused", ()))),
+                *_sides(witness),
+            ]
         elif found:
             row += ["not known to be necessary", "", ""]
         rows.append(row)
@@ -205,7 +208,10 @@ def _pictures(entry: Mapping[str, Any], figures: Figures) -> Iterator[Markup]:
         proof = (
             f"A counterexample to {name}: lhs = {left} is above rhs = {right}, in ball arithmetic."
         )
-        caption = [proof, *_lines(describe(witness.get("instance", {})))]
+        caption = [
+            proof,
+            *_lines(describe(witness.get("instance", {}), unused=witness.get("unused", ()))),
+        ]
         try:
             stored = Witness.from_dict(witness, where=str(name))
         except InputError as error:  # of another version or a claim not at hand: the numbers stand, without a picture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 MOST_NUMBERS = 60
@@ -18,21 +18,22 @@ SCALARS = {
 }
 
 
-def describe(instance: Mapping[str, Any]) -> list[str]:
+def describe(instance: Mapping[str, Any], *, unused: Collection[str] = ()) -> list[str]:
     """The instance of a witness as a few short lines: rows, then for each step its examples and its scalars.
 
-    Instances of an unknown domain, or too large to read, give one line that says so.
+    Bounds that the claim does not use are left out. Instances of an unknown domain,
+    or too large to read, give one line that says so.
     """
     values = instance.get("values")
     if not isinstance(values, Mapping) or not {"weights", "features", "labels"} <= set(values):
         return ["see the ledger file"]
     try:
-        return _described(values, steps=instance.get("domain") == "run")
+        return _described(values, unused, steps=instance.get("domain") == "run")
     except (TypeError, ValueError, IndexError, KeyError):
         return ["not readable; see the ledger file"]
 
 
-def _described(values: Mapping[str, Any], *, steps: bool) -> list[str]:
+def _described(values: Mapping[str, Any], unused: Collection[str], *, steps: bool) -> list[str]:
     rows = values["weights"]
     count = _numbers(values["weights"]) + _numbers(values["features"])
     sizes = f"K = {len(rows)}, n = {len(rows[0])}"
@@ -40,22 +41,24 @@ def _described(values: Mapping[str, Any], *, steps: bool) -> list[str]:
         return [f"{sizes}, {count} numbers; see the ledger file"]
     lines = ["rows " + ", ".join(f"{_row_name(k)} = {_vector(row)}" for k, row in enumerate(rows))]
     if not steps:
-        return lines + _step(values)
+        return lines + _step(values, unused)
     length = len(values["labels"])
     for t in range(length):
         at = {name: value[t] for name, value in values.items() if name != "weights"}
-        lines += _step(at) if length == 1 else [f"step {t}: {'; '.join(_step(at))}"]
+        lines += _step(at, unused) if length == 1 else [f"step {t}: {'; '.join(_step(at, unused))}"]
     return lines
 
 
-def _step(values: Mapping[str, Any]) -> list[str]:
+def _step(values: Mapping[str, Any], unused: Collection[str]) -> list[str]:
     examples = []
     weights = values["example_weights"]
     for i, (x, y) in enumerate(zip(values["features"], values["labels"], strict=True)):
         name = f"x{_low(i + 1)}" if len(weights) > 1 else "x"
         share = f", weight {weights[i]:.4g}" if len(weights) > 1 else ""
         examples.append(f"{name} = {_vector(x)} with target {_row_name(y)}{share}")
-    scalars = [f"{sign} = {_number(values[name])}" for name, sign in SCALARS.items()]
+    scalars = [
+        f"{sign} = {_number(values[name])}" for name, sign in SCALARS.items() if name not in unused
+    ]
     return ["; ".join(examples), ", ".join(scalars)]
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from collapse_theory import InputError, Step, all_claims, falsify, get_claim
 from collapse_theory.examination import Outcome, Witness, certify, read_witness
-from collapse_theory.examination.shrink import complexity, shrink, unused_fields
+from collapse_theory.examination.evaluation import unused_fields
+from collapse_theory.examination.shrink import complexity, shrink
 from collapse_theory.files import write_json
 
 
