@@ -37,7 +37,8 @@ def test_the_readmes_property_test_passes(tmp_path):
     file = tmp_path / "test_mine.py"  # Hypothesis reads the source
     file.write_text(BLOCKS[2], encoding="utf-8")
     spec = importlib.util.spec_from_file_location("test_mine", file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.test_contraction()
