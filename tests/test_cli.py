@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -537,7 +538,7 @@ def test_ctrl_c_leaves_nothing_behind(arguments, begun, to_all):
 
 @pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_error():
-    command = " ".join(COMMAND)
+    command = shlex.join(COMMAND)
     line = (
         f"set -o pipefail; {command} simulate linear --steps 1 --repeats 5000 --quiet | head -n 1"
     )
