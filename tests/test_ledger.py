@@ -367,3 +367,9 @@ def test_an_infinite_ratio_is_written_as_text():
     assert piece.figures["worst_ratio"] == "inf"
     assert math.isinf(float(piece.figures["worst_ratio"]))
     assert np.isfinite(piece.figures["above_bound"])
+
+
+def test_a_claim_has_the_same_row_alone_and_in_company(results):
+    for claim, together in zip(CLAIMS, results, strict=True):
+        alone = examine_all([claim], seed=3, effort=TINY)[0]
+        assert alone.to_dict() == together.to_dict()

@@ -143,12 +143,14 @@ def merge_until(
 ) -> Iterator[list[Tally]]:
     """Merge chunks in order until every claim has ``enough`` admissible instances; yields the totals after each chunk.
 
+    A claim that has enough takes no more, so that its row does not depend on the claims examined beside it.
     Stops after ``most_chunks`` even so: a claim whose hypotheses are hardly ever met must not search for ever.
     """
     totals = [Tally() for _ in range(count)]
     for number, tallies in enumerate(chunks, start=1):
         for total, new in zip(totals, tallies, strict=True):
-            total.merge(new)
+            if total.admissible < enough:
+                total.merge(new)
         yield totals
         if number >= most_chunks or min(t.admissible for t in totals) >= enough:
             return
