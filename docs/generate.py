@@ -74,11 +74,20 @@ def claims_page() -> str:
         if claim.corollary:
             parts.append(claim.corollary)
         parts.append(
-            f"About a {claim.domain}; we expect that it is: {expectation(claim)}. {claim.source}\n"
-            f"[Statement](../collapse_theory/claims/{claim.id}.py), "
-            f"[derivation](../proofs/symbolic/{claim.id}.py)."
+            f"About a {claim.domain}; we expect: {expectation(claim)}. {claim.source}\n"
+            + sources(claim)
         )
     return "\n\n".join(parts) + "\n"
+
+
+def sources(claim: Claim) -> str:
+    """Links to what the checkout holds of a claim."""
+    places = {
+        "Statement": f"collapse_theory/claims/{claim.id}.py",
+        "Derivation": f"proofs/symbolic/{claim.id}.py",
+    }
+    links = [f"[{name}](../{path})" for name, path in places.items() if (ROOT / path).exists()]
+    return ", ".join(links) + "."
 
 
 def filled(text: str, name: str, block: str) -> str:

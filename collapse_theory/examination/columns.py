@@ -143,15 +143,15 @@ def tight(claim: Claim, parts: list[list[tuple[float, Free]]]) -> Evidence:
 
 
 def necessary(
-    claim: Claim, tally: Tally, mended: Tally | None, seed: int, effort: Effort
+    claim: Claim, tally: Tally, mended: Tally | None, seed: int, *, refuted: bool
 ) -> Evidence:
     """The column *necessary*: for each hypothesis a witness against the claim without it, or "not known necessary"; and
     that the hypotheses can be met at all.
 
-    For a claim expected to be refuted: whether its missing hypotheses mend it.
+    For a claim that is ``refuted``, or expected to be: whether its missing hypotheses mend it.
     """
     vacuity = {"met_by": tally.admissible, "drawn": tally.drawn}
-    if claim.expected == "refuted":
+    if refuted or claim.expected == "refuted":
         return _mended(claim, mended, vacuity)
     if not claim.hypotheses:
         reason = "the claim has no hypotheses"
@@ -191,8 +191,11 @@ def _mended(claim: Claim, mended: Tally | None, vacuity: dict[str, Any]) -> Evid
     if confirmed:
         reason = f"{names} does not mend it: {confirmed} confirmed violations"
         return Evidence("necessary", Status.REFUTED, reason, figures | {"failed": True})
-    reason = f"missing: {names}; with it not falsified on {mended.admissible:,} instances"
-    return Evidence("necessary", Status.NECESSARY, reason, figures)
+    # Its own hypotheses were not dropped one by one, so the column's word does not apply to them.
+    reason = (
+        f"refuted as it stands; with {names} added not falsified on {mended.admissible:,} instances"
+    )
+    return Evidence("necessary", Status.NOT_APPLICABLE, reason, figures)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -52,6 +53,8 @@ def ratios(lhs: np.ndarray, rhs: np.ndarray, relation: str) -> np.ndarray:
 
 def per_part(side: Array, batch: Batch) -> Array:
     """A side as [B, P]."""
+    if not isinstance(side, BallArray) and np.ndim(side) == 0:
+        side = np.full(batch.lead, side)  # one number stands for all instances
     if side.ndim == len(batch.lead):
         return side[..., None]
     return side
@@ -68,13 +71,47 @@ def evaluate(claim: Claim, batch: Batch) -> Evaluation:
     with np.errstate(all="ignore"):
         finite = np.ones(size, dtype=bool)
         for row, hypothesis in zip(holds, claim.hypotheses, strict=True):
-            margin = np.asarray(hypothesis.margin(batch), dtype=np.float64).reshape(size, -1)
+            margin = _floats(f"hypothesis {hypothesis.id!r}", hypothesis.margin, batch)
+            margin = margin.reshape(size, -1)
             row[:] = (margin >= 0).all(axis=1)
             finite &= ~np.isnan(margin).any(axis=1)
-        lhs = np.asarray(per_part(claim.lhs(batch), batch), dtype=np.float64)
-        rhs = np.asarray(per_part(claim.rhs(batch), batch), dtype=np.float64)
+        lhs, rhs = _side(claim, "lhs", batch), _side(claim, "rhs", batch)
         finite &= np.isfinite(lhs).all(axis=1) & np.isfinite(rhs).all(axis=1)
     return Evaluation(holds, ratios(lhs, rhs, claim.relation), finite)
+
+
+def _side(claim: Claim, name: str, batch: Batch) -> np.ndarray:
+    """A side as floats [B, P], with a clear refusal of functions that return something else."""
+    side = _floats(f"claim {claim.id}: {name}", getattr(claim, name), batch)
+    parts = max(1, len(claim.parts))
+    if side.shape not in ((len(batch),), (len(batch), parts)) or (claim.parts and side.ndim == 1):
+        wanted = f"[{len(batch)}, {parts}], a number for each instance and part"
+        if not claim.parts:
+            wanted = f"[{len(batch)}], a number for each instance (as s.ops.norm or s.ops.sum give)"
+        raise InputError(
+            f"claim {claim.id}: {name} has shape {list(side.shape)}, expected {wanted}"
+        )
+    return per_part(side, batch)
+
+
+def _floats(what: str, function: Callable[[Any], Any], batch: Batch) -> np.ndarray:
+    """A user's function on a float batch; one number stands for all instances."""
+    try:
+        values = np.asarray(function(batch), dtype=np.float64)
+    except InputError:
+        raise
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"{what} cannot be evaluated ({error}); use + - * / @, indexing and the batch's ops, "
+            "with its axes first"
+        ) from error
+    if values.ndim == 0:
+        return np.full(len(batch), values)
+    if values.shape[0] != len(batch):
+        raise InputError(
+            f"{what} has shape {list(values.shape)}, expected {len(batch)} instances first"
+        )
+    return values
 
 
 class Outcome(IntEnum):
@@ -129,6 +166,7 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
     )  # +1 all hypotheses certain, 0 some undecided, -1 some false
     for hypothesis in claim.hypotheses:
         decided = ops.nonnegative(_as_balls(hypothesis.margin(balls), ops))
+        decided = np.broadcast_to(decided, size) if decided.ndim == 0 else decided
         state = np.minimum(state, decided.reshape(size, -1).min(axis=1))
     lhs = _as_balls(per_part(claim.lhs(balls), batch), ops)
     rhs = _as_balls(per_part(claim.rhs(balls), batch), ops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count, groupby
 
-from ..claims import Claim
+from ..claims import Claim, get_claim
 from ..errors import InputError
 from ..instances import domain
 from . import columns
@@ -27,17 +27,19 @@ def _silent(_what: str, _done: int, _total: int) -> None:
 
 
 def examine(
-    claim: Claim,
+    claim: Claim | str,
     *,
     seed: int = 0,
     effort: str | Effort = "quick",
     progress: Progress = _silent,
 ) -> Result:
-    """Put one claim to the test: sampled, optimised, enclosed, tight, necessary.
+    """Put one claim (or the registered claim of that id) to the test: sampled, optimised, enclosed, tight, necessary.
 
     ``effort`` is "quick" (20,000 steps or 1,000 runs), "default" (1,000,000 or 20,000) or "thorough"; it is counted in
     instances, so ``seed`` fixes the result. Raises :class:`~collapse_theory.errors.InputError` on bad input.
     """
+    if isinstance(claim, str):
+        claim = get_claim(claim)
     return examine_all([claim], seed=seed, effort=effort, progress=progress)[0]
 
 
@@ -129,12 +131,11 @@ def _columns(
     amount: Effort,
 ) -> tuple[dict[str, Evidence], Witness | None]:
     searched, parts, witness = columns.searched(claim, tally, seed, amount)
-    if searched.status is Status.REFUTED:
-        tight = Evidence("tight", Status.NOT_APPLICABLE, "the claim is refuted")
-    else:
-        tight = columns.tight(claim, parts)
+    refuted = searched.status is Status.REFUTED
+    idle = Evidence("tight", Status.NOT_APPLICABLE, "the claim is refuted")
+    tight = idle if refuted else columns.tight(claim, parts)
     enclosed, violating = columns.enclosed(claim, blocks, parts)
     if violating is not None and witness is None:  # found by the balls' own sample alone
         witness = Witness(claim, shrink(claim, violating))
-    necessary = columns.necessary(claim, tally, mended, seed, amount)
+    necessary = columns.necessary(claim, tally, mended, seed, refuted=refuted)
     return {p.column: p for p in (enclosed, searched, tight, necessary)}, witness
