@@ -63,3 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe left early, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        reason = " ".join(str(error).split())
+        print(f"collapse-theory: {reason}; choose another place", file=sys.stderr)
+        return 2

@@ -3,7 +3,7 @@
 The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
 
 * ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
-  with ``name``, ``ok``, ``reason``);
+  with ``name``, ``ok``, ``reason``), and ``_agreement.disagreements``, which compares it with the claim as it stands;
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
   (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).
 """
@@ -23,8 +23,9 @@ import numpy as np
 from ..claims import Claim
 from ..errors import InputError
 from .columns import number
-from .evaluation import Outcome, certify, evaluate
+from .evaluation import evaluate
 from .evidence import Evidence, Status
+from .witness import confirm
 
 ROUNDING = 1e-10
 """A measured float step counts as above its bound only beyond this; below it, rounding of the run decides."""
@@ -66,14 +67,22 @@ def symbolic(claim: Claim) -> Evidence:
         return Evidence("symbolic", Status.UNDECIDED, reason)
     if not (base / "proofs" / "symbolic" / f"{claim.id}.py").is_file():
         return Evidence("symbolic", Status.UNDECIDED, "no derivation in this checkout")
-    derivation = _load(f"proofs.symbolic.{claim.id}").derive()
-    lines = derivation.check()
+    try:
+        derivation = _load(f"proofs.symbolic.{claim.id}").derive()
+        lines = derivation.check()
+        refused = [
+            f"line {line.name!r} is refused: {line.reason}" for line in lines if line.ok is not True
+        ]
+        refused += _load("proofs.symbolic._agreement").disagreements(derivation, claim)
+    except Exception as error:  # whatever a derivation does, it derives nothing then
+        reason = f"the derivation fails: {type(error).__name__}: {error}"
+        return Evidence("symbolic", Status.UNDECIDED, reason, {"failed": True})
     figures = {"lines": len(lines), "sizes": derivation.sizes}
-    refused = [line for line in lines if not line.ok]
     if refused:
-        reason = f"line {refused[0].name!r} is refused: {refused[0].reason}"
+        reason = "; ".join(refused[:3])
         return Evidence("symbolic", Status.UNDECIDED, reason, figures | {"failed": True})
-    return Evidence("symbolic", Status.DERIVED, f"{len(lines)} lines checked", figures)
+    what = "of its refutation checked" if claim.expected == "refuted" else "checked"
+    return Evidence("symbolic", Status.DERIVED, f"{len(lines)} lines {what}", figures)
 
 
 def observed(
@@ -119,7 +128,7 @@ def observe(claim: Claim, observations: Sequence[Any]) -> Evidence:
         above += len(over)
         for i in over[:1]:
             one = observation.batch.take(int(i))
-            if confirmed is None and certify(claim, one).outcome[0] == Outcome.VIOLATED:
+            if confirmed is None and confirm(claim, one) is not None:
                 confirmed = {"run": observation.name, "index": int(i)}
     figures: dict[str, Any] = {
         "instances": instances,

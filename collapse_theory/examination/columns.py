@@ -17,7 +17,7 @@ from .evidence import Evidence, Status
 from .falsify import build, falsify
 from .search import Found, Tally, generator, optimise
 from .shrink import shrink
-from .witness import Witness
+from .witness import Witness, confirm
 
 TIGHT_ENOUGH = 0.999
 BLOCK = 250
@@ -67,6 +67,9 @@ def searched(
         certify_all(claim, suspects, most_bits=512) if suspects else (np.zeros(0), None)
     )
     confirmed = np.flatnonzero(outcome == Outcome.VIOLATED)
+    # A formula that mixes the instances of a batch can look violated in company: one must stand alone.
+    if not any(confirm(claim, build(suspects[i][1], claim)) is not None for i in confirmed[:16]):
+        confirmed = confirmed[:0]
     worst = tally.worst.copy()
     for part, items in enumerate(parts):
         below = [r for r, _ in items if r <= 1]
@@ -222,8 +225,9 @@ def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Blo
             certificate = certify(claim, batch, most_bits=256)
             outcome = np.concatenate([outcome, certificate.outcome])
             agree = np.concatenate([agree, certificate.agree_bits])
-            for i in np.flatnonzero(certificate.outcome == Outcome.VIOLATED)[:1]:
-                violating = violating or batch.take(int(i))
+            for i in np.flatnonzero(certificate.outcome == Outcome.VIOLATED)[:4]:
+                if violating is None and confirm(claim, batch.take(int(i))) is not None:
+                    violating = batch.take(int(i))
         if len(outcome) >= size:
             break
     return Block(outcome, agree, violating)
@@ -251,6 +255,9 @@ def enclosed(
         share = count["violated"] / len(outcomes)
         reason = f"{share:.2%} of the instances violate it"
         violating = next((b.violating for b in blocks if b.violating is not None), None)
+        if violating is None:
+            reason = "violations that no instance confirms alone: do its formulas mix instances?"
+            return Evidence("enclosed", Status.UNDECIDED, reason, figures | {"failed": True}), None
         return Evidence("enclosed", Status.REFUTED, reason, figures), violating
     if count["holds"] + count["undecided"] == 0:
         reason = "no instance could be enclosed"

@@ -42,9 +42,10 @@ class Status(StrEnum):
     """The column does not apply to this claim, for the reason given."""
 
 
-def _no_bool(self: object) -> NoReturn:
+def no_bool(self: object) -> NoReturn:
+    """The ``__bool__`` of what is not true or false."""
     raise TypeError(
-        "a verdict is not true or false; compare its status, as in verdict.status is Status.REFUTED"
+        "this is not true or false; compare a status, as in verdict.status is Status.REFUTED"
     )
 
 
@@ -57,7 +58,7 @@ class Evidence:
     reason: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
 
-    __bool__ = _no_bool
+    __bool__ = no_bool
 
     def to_dict(self) -> dict[str, Any]:
         return {"verdict": str(self.status), "reason": self.reason, **self.figures}
@@ -70,7 +71,7 @@ class Verdict:
     status: Status
     reason: str
 
-    __bool__ = _no_bool
+    __bool__ = no_bool
 
     def __str__(self) -> str:
         return f"{self.status}({self.reason})" if self.reason else str(self.status)

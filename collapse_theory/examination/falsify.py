@@ -11,6 +11,7 @@ from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
 from .evaluation import Outcome, certify
+from .evidence import no_bool
 from .search import Tally, check_seed, generator, optimise, tally_chunk
 from .shrink import cost, shrink
 from .witness import Witness
@@ -31,6 +32,8 @@ class Hunt:
     instances: int
     violations: int
     rounding: int
+
+    __bool__ = no_bool
 
 
 def build(free: Free, claim: Claim) -> Batch:

@@ -94,7 +94,9 @@ def _search_all(
     for name, members in groupby(sorted(claims, key=lambda c: c.domain), key=lambda c: c.domain):
         own = list(members)
         enough = amount.instances(name)
-        chunks = pool.map(_tally_with_mended, ((own, name, seed, index) for index in count()))
+        chunks = pool.map(
+            _tally_with_mended, ((own, name, seed, index, enough) for index in count())
+        )
         together = [c.id for c in own] + [_mended_id(c) for c in own if c.missing]
         totals: list[Tally] = []
         for totals in merge_until(len(together), chunks, enough, most_chunks(name, enough)):
@@ -104,9 +106,12 @@ def _search_all(
     return tallies
 
 
-def _tally_with_mended(claims: list[Claim], name: str, seed: int, index: int) -> list[Tally]:
+def _tally_with_mended(
+    claims: list[Claim], name: str, seed: int, index: int, enough: int
+) -> list[Tally]:
     # A mended claim is made here, in the worker, since only registered claims travel by id.
-    return tally_chunk([*claims, *(c.mended() for c in claims if c.missing)], name, seed, index)
+    everyone = [*claims, *(c.mended() for c in claims if c.missing)]
+    return tally_chunk(everyone, name, seed, index, enough=enough)
 
 
 def _enclose_all(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ..claims import Claim
-from .evidence import COLUMNS, Evidence, Verdict, conclude, expectations
+from .evidence import COLUMNS, Evidence, Verdict, conclude, expectations, no_bool
 from .witness import Witness
 
 
@@ -19,6 +19,8 @@ class Result:
     claim: Claim
     evidence: Mapping[str, Evidence]
     witness: Witness | None = None
+
+    __bool__ = no_bool
 
     @property
     def verdict(self) -> Verdict:

@@ -20,7 +20,9 @@ from .effort import Effort
 from .evaluation import evaluate
 
 CHUNK = {"step": (8192, 3072), "run": (512, 192)}
-"""Instances in a chunk of small shapes and in a chunk of large ones, by domain."""
+"""Most instances in a chunk of small shapes and in a chunk of large ones, by domain."""
+CHUNKS = 40
+"""A sample has at least about so many chunks, each of another shape, however small it is."""
 KEEP = 16
 """Instances kept per chunk and kind (largest ratios first)."""
 SUSPECTS = 1024
@@ -91,22 +93,33 @@ def generator(seed: int, *path: str | int) -> np.random.Generator:
     return np.random.default_rng([seed, *words])
 
 
-def chunk(domain_name: str, seed: int, index: int, *, small: bool = False) -> tuple[Free, Batch]:
-    """Chunk ``index`` of the domain's sample; ``small`` draws the smallest shapes only (for witnesses to read)."""
+def chunk(
+    domain_name: str, seed: int, index: int, *, enough: int | None = None, small: bool = False
+) -> tuple[Free, Batch]:
+    """Chunk ``index`` of the domain's sample of about ``enough`` instances (None: chunks of full size); ``small`` draws
+    the smallest shapes only (for witnesses to read)."""
     rng = generator(seed, domain_name, "small" if small else "sample", index)
     where = domain(domain_name)
     large = index % 8 == 7 and not small
     shape = where.shape(rng, large=large, small=small)
-    free = where.draw(rng, shape, CHUNK[domain_name][large])
+    ordinary, big = CHUNK[domain_name]
+    size = ordinary if enough is None else min(ordinary, max(16, enough // CHUNKS))
+    free = where.draw(rng, shape, size * big // ordinary if large else size)
     with np.errstate(all="ignore"):
         return free, where.build(free)
 
 
 def tally_chunk(
-    claims: Sequence[Claim], domain_name: str, seed: int, index: int, *, small: bool = False
+    claims: Sequence[Claim],
+    domain_name: str,
+    seed: int,
+    index: int,
+    *,
+    enough: int | None = None,
+    small: bool = False,
 ) -> list[Tally]:
     """Every claim on one chunk, evaluated once."""
-    free, batch = chunk(domain_name, seed, index, small=small)
+    free, batch = chunk(domain_name, seed, index, enough=enough, small=small)
     return [tally(claim, free, batch) for claim in claims]
 
 
@@ -158,7 +171,7 @@ def merge_until(
 
 def most_chunks(domain_name: str, enough: int) -> int:
     """The sample's longest length: ten times what would do if every instance were admissible."""
-    return 16 + 10 * enough // CHUNK[domain_name][0]
+    return 16 + 10 * max(CHUNKS, enough // CHUNK[domain_name][0])
 
 
 def optimise(

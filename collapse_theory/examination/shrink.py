@@ -16,6 +16,7 @@ import numpy as np
 
 from ..claims import Claim
 from ..instances import Batch
+from ..instances._batch import at_most_one
 from .evaluation import evaluate
 from .witness import confirm
 
@@ -125,7 +126,7 @@ def _removals(batch: Batch) -> Iterator[Batch]:
             total = values["example_weights"].sum(axis=-1, keepdims=True)
             if np.any(total == 0):
                 continue
-            values["example_weights"] = values["example_weights"] / total
+            values["example_weights"] = at_most_one(values["example_weights"] / total)
             yield replace(batch, **values)
 
 
@@ -147,7 +148,7 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
                 witness, smaller = candidate, True
                 break
     weights = witness.values["example_weights"]
-    uniform = np.full_like(weights, 1 / weights.shape[-1])
+    uniform = at_most_one(np.full_like(weights, 1 / weights.shape[-1]))
     even = replace(witness, example_weights=uniform)
     if confirm(claim, even) is not None:
         witness = even

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -113,6 +114,9 @@ class Batch:
             arrays[name] = array[None]
         batch = cls(ops=FLOAT, **arrays)
         batch.check()
+        if "example_weights" in arrays:
+            arrays["example_weights"] = at_most_one(arrays["example_weights"])
+            batch = cls(ops=FLOAT, **arrays)
         return batch
 
     @property
@@ -139,3 +143,14 @@ def check_head(labels: np.ndarray, example_weights: np.ndarray, count: int) -> N
         total = example_weights.sum(axis=-1)
     if np.any(np.abs(total - 1) > 1e-9):
         raise InputError(f"example_weights: sum {total.flat[0]:.6g}; batch weights must sum to 1")
+
+
+def at_most_one(weights: np.ndarray) -> np.ndarray:
+    """Batch weights [..., N] with rows whose exact sum exceeds 1 scaled down by 2^-45.
+
+    Floats near 1/N can sum to 1 + 1e-16, which in exact arithmetic breaks bounds that use ``sum a_i <= 1``.
+    """
+    rows = weights.reshape(-1, weights.shape[-1])
+    over = [sum(map(Fraction, row.tolist())) > 1 for row in rows]
+    scale = np.where(over, 1 - 2.0**-45, 1.0).reshape(*weights.shape[:-1], 1)
+    return weights * scale

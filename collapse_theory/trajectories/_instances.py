@@ -111,6 +111,7 @@ def _fields(
         share = _examples(runs, runs.example_weights, 1, head, step).astype(np.float64)
         share = share / share.sum(-1, keepdims=True)
     up = 1.0 + ROUNDING
+    share = share * (1.0 - 2.0**-45)  # the exact sum must not exceed 1
     return {
         "weights": runs.weights[head, step][..., order, :].astype(np.float64),
         "features": _examples(runs, runs.features, 2, head, step).astype(np.float64, copy=False),

@@ -114,7 +114,7 @@ def test_loose_is_no_failure_of_a_claim_not_called_tight():
 
 @pytest.mark.parametrize("thing", [Verdict(Status.PROVED, ""), Verdict(R, ""), SEARCHED, WITNESS])
 def test_no_verdict_is_true_or_false(thing):
-    with pytest.raises(TypeError, match="not true or false; compare its status"):
+    with pytest.raises(TypeError, match="not true or false; compare a status"):
         bool(thing)
     with pytest.raises(TypeError):
         _ = not thing

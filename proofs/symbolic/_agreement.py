@@ -1,0 +1,66 @@
+"""Whether a derivation's conclusion is what the claim says today: the claim owns the formula.
+
+The claim's own `lhs`, `rhs` and margins are run on the library's symbols at the small size for which the conclusion is
+written out, and compared with it exactly.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from collapse_theory.claims import Claim
+from collapse_theory.instances import symbolic_run, symbolic_step
+
+from ._agree import agree
+from ._derivation import Derivation, Part
+
+
+def instance_of(part: Part) -> Any:
+    """The library's symbols at the size for which the part is written out."""
+    if part.id in {"above", "below"}:
+        return symbolic_run(steps=2)
+    size = 1 if part.refutes else 2
+    return symbolic_step(dim=size, examples=size)
+
+
+def disagreements(derivation: Derivation, claim: Claim) -> list[str]:
+    """What in the claim the derivation does not derive, in words; empty when they agree.
+
+    A derivation may use fewer hypotheses than the claim states, never others.
+    """
+    if derivation.claim != claim.id:
+        return [f"it derives {derivation.claim!r}, not {claim.id!r}"]
+    if not derivation.lines or not derivation.goals:
+        return ["it has no lines or no goals"]
+    parts = derivation.conclusion
+    missing = set(claim.parts) - {part.id for part in parts}
+    found = [f"it has no conclusion for the part {name!r}" for name in sorted(missing)]
+    if claim.expected == "refuted" and not any(part.refutes for part in parts):
+        found.append("the claim is expected to be refuted, and no conclusion refutes it")
+    for part in parts:
+        found += _of_part(part, claim)
+    return found
+
+
+def _of_part(part: Part, claim: Claim) -> list[str]:
+    found = []
+    instance = instance_of(part)
+    place = claim.parts.index(part.id) if part.id in claim.parts else 0
+    for name, derived in (("lhs", part.lhs), ("rhs", part.rhs)):
+        stated = np.atleast_1d(getattr(claim, name)(instance))[place]
+        if not agree(derived, stated):
+            found.append(f"{part.id}: the claim's {name} is not the derived one")
+    mends = claim.expected == "refuted" and not part.refutes
+    hypotheses = (*claim.hypotheses, *(claim.missing if mends else ()))
+    margins = {h.id: h.margin for h in hypotheses}
+    for name in part.structural:
+        if name not in margins:
+            found.append(f"{part.id}: it assumes {name!r}, which the claim does not")
+    for name, derived in part.hypotheses.items():
+        if name not in margins:
+            found.append(f"{part.id}: it assumes {name!r}, which the claim does not")
+            continue
+        stated = np.atleast_1d(margins[name](instance))
+        if len(stated) != len(derived) or not all(map(agree, derived, stated)):
+            found.append(f"{part.id}: the claim's hypothesis {name!r} is not the derived one")
+    return found
