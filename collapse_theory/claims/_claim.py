@@ -14,7 +14,7 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A named margin on instances; the hypothesis holds where every entry of the margin is >= 0.
+    """A named margin on instances; the hypothesis holds where every entry of the margin is >= 0 (``strict``: > 0).
 
     ``margin(batch)`` has the batch's axes, plus any number of further ones (a run's steps). An equality ``e = 0`` is the
     margin ``-|e|``.
@@ -23,6 +23,7 @@ class Hypothesis:
     id: str
     latex: str
     margin: Callable[[Any], Array]
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Claim:
     """A statement about instances of one domain, put to the test by :func:`collapse_theory.examine`.
 
     ``lhs`` and ``rhs`` map a batch to arrays with the batch's axes, or with one more axis when the statement has several
-    ``parts``. They use operators and the batch's ``ops`` alone, so that they run on floats, balls and symbols.
+    ``parts``; in an identity (``==``) without parts that axis may be the coordinates of two vectors. They use operators and the batch's ``ops`` alone, so that they run on floats, balls and symbols.
 
     ``expected`` says what we believe ("holds" or "refuted"); ``tight`` that the constant cannot be improved (every part
     is reached to 0.999 by some admissible instance); ``missing`` are hypotheses that, added, mend a claim expected to be

@@ -33,6 +33,8 @@ DECAY_AT_MOST_ONE = Hypothesis(
     "decay_at_most_one", r"\eta\lambda \le 1", lambda s: 1 - s.step_size * s.weight_decay
 )
 
+NONNEGATIVE_DECAY = Hypothesis("nonnegative_decay", r"\lambda \ge 0", lambda s: s.weight_decay)
+
 
 def every_step(hypothesis: Hypothesis) -> Hypothesis:
     """The hypothesis at each step of a run: its margins are stacked along a last axis of steps."""
@@ -40,4 +42,5 @@ def every_step(hypothesis: Hypothesis) -> Hypothesis:
     def margin(run: Any) -> Array:
         return run.ops.stack([hypothesis.margin(step) for step in run.steps])
 
-    return Hypothesis(hypothesis.id, rf"{hypothesis.latex} \quad (\text{{each step}})", margin)
+    latex = rf"{hypothesis.latex} \quad (\text{{each step}})"
+    return Hypothesis(hypothesis.id, latex, margin, hypothesis.strict)

@@ -29,6 +29,8 @@ from .witness import confirm
 
 ROUNDING = 1e-10
 """A measured float step counts as above its bound only beyond this; below it, rounding of the run decides."""
+IDENTITY = 1 + 1e-6
+"""The same for identities, whose sides may cancel."""
 
 
 @lru_cache(maxsize=1)
@@ -124,7 +126,8 @@ def observe(claim: Claim, observations: Sequence[Any]) -> Evidence:
             continue
         names[observation.name] = observation.facts
         worst = max(worst, float(evaluation.worst[inside].max()))
-        over = np.flatnonzero(inside & (evaluation.worst > 1 + ROUNDING))
+        limit = IDENTITY if claim.relation == "==" else 1 + ROUNDING
+        over = np.flatnonzero(inside & (evaluation.worst > limit))
         above += len(over)
         for i in over[:1]:
             one = observation.batch.take(int(i))

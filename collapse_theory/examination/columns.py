@@ -12,7 +12,7 @@ import numpy as np
 from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
-from .evaluation import MOST_BITS, Outcome, certify, evaluate
+from .evaluation import CONSISTENT, MOST_BITS, Outcome, certify, evaluate
 from .evidence import Evidence, Status
 from .falsify import build, falsify
 from .search import Found, Tally, generator, optimise
@@ -20,6 +20,8 @@ from .shrink import shrink
 from .witness import Witness, confirm
 
 TIGHT_ENOUGH = 0.999
+UNKNOWN = "not known necessary"
+UNDEFINED = "the sides are not defined without it"
 BLOCK = 250
 """Instances enclosed at a time, all of one shape."""
 
@@ -59,7 +61,9 @@ def searched(
     parts = [list(found.items) for found in tally.best]
     climbed: list[tuple[float, Free]] = []
     for part, items in enumerate(parts):
-        improved = optimise(claim, items[: effort.starts], rng, effort, part=part)
+        # Climbing on an identity would climb on its rounding.
+        starts = [] if claim.relation == "==" else items[: effort.starts]
+        improved = optimise(claim, starts, rng, effort, part=part)
         climbed += improved
         parts[part] = sorted(improved + items, key=lambda item: -item[0])
     suspects = tally.suspects.items + [item for item in climbed if item[0] > 1]
@@ -109,8 +113,8 @@ def searched(
 
 def describe(claim: Claim, witness: Witness) -> str:
     """A witness in a few words."""
-    values = witness.instance.values
-    shape = f"K = {values['weights'].shape[-2]}, n = {values['weights'].shape[-1]}"
+    sizes = witness.instance.sizes
+    shape = ", ".join(f"{axis} = {sizes[axis]}" for axis in ("K", "n", "T") if axis in sizes)
     ratio = evaluate(claim, witness.instance).worst[0]
     if math.isinf(ratio):
         used = "the right side is not positive"
@@ -142,14 +146,16 @@ def tight(claim: Claim, parts: list[list[tuple[float, Free]]]) -> Evidence:
         }
     status = Status.TIGHT if lowest >= TIGHT_ENOUGH else Status.LOOSE
     reason = f"the worst ratio reached is {lowest:.6g}"
+    if claim.relation == "==" and status is Status.TIGHT:
+        reason = "an identity"
     return Evidence("tight", status, reason, {"worst_ratio": lowest, "attained": reached})
 
 
 def necessary(
     claim: Claim, tally: Tally, mended: Tally | None, seed: int, *, refuted: bool
 ) -> Evidence:
-    """The column *necessary*: for each hypothesis a witness against the claim without it, or "not known necessary"; and
-    that the hypotheses can be met at all.
+    """The column *necessary*: for each hypothesis a witness against the claim without it, or that its sides are not even
+    defined then, or "not known necessary"; and that the hypotheses can be met at all.
 
     For a claim that is ``refuted``, or expected to be: whether its missing hypotheses mend it.
     """
@@ -170,10 +176,18 @@ def necessary(
             for i in np.flatnonzero(outcome == Outcome.VIOLATED)[:1]:
                 instance = shrink(without, build(items[i][1], without))
                 witness = Witness(without, instance, hypothesis.id)
-        witnesses[hypothesis.id] = witness.to_dict() if witness else "not known necessary"
-    unknown = [name for name, w in witnesses.items() if isinstance(w, str)]
-    count = len(witnesses) - len(unknown)
+        if witness is not None:
+            witnesses[hypothesis.id] = witness.to_dict()
+        elif tally.undefined.get(hypothesis.id) and not tally.dropped_count[hypothesis.id]:
+            witnesses[hypothesis.id] = UNDEFINED
+        else:
+            witnesses[hypothesis.id] = UNKNOWN
+    unknown = [name for name, w in witnesses.items() if w == UNKNOWN]
+    undefined = [name for name, w in witnesses.items() if w == UNDEFINED]
+    count = len(witnesses) - len(unknown) - len(undefined)
     reason = f"{count} of {len(witnesses)} hypotheses have a witness"
+    if undefined:
+        reason += f"; {UNDEFINED}: {', '.join(undefined)}"
     if unknown:
         reason += f"; not known necessary: {', '.join(unknown)}"
     status = Status.PARTLY_NECESSARY if unknown else Status.NECESSARY
@@ -238,16 +252,19 @@ def enclosed(
 ) -> tuple[Evidence, Batch | None]:
     """The column *enclosed*: counts over the blocks, and the worst instances that the search found; and a violating
     instance if there is one."""
-    worst = [items[0] for items in parts if items]
+    # An identity's worst is as good as any other instance.
+    worst = [] if claim.relation == "==" else [items[0] for items in parts if items]
     extra, _ = certify_all(claim, worst) if worst else (np.zeros(0), 0)
     outcomes = np.concatenate([*(b.outcome for b in blocks), extra])
     count = {o.name.lower(): int((outcomes == o).sum()) for o in Outcome}
     agree = np.concatenate([b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks])
+    consistent = int((agree >= CONSISTENT).sum()) if claim.relation == "==" else 0
     figures = {
         "instances": len(outcomes),
         "enclosed": count["holds"],
+        "consistent": consistent,
         "refuted": count["violated"],
-        "undecided": count["undecided"],
+        "undecided": count["undecided"] - consistent,
         "not_certainly_admissible": count["inadmissible"] + count["unknown"],
         "undecided_agree_to_bits": round(float(agree.min()), 1) if len(agree) else None,
     }
@@ -263,4 +280,7 @@ def enclosed(
         reason = "no instance could be enclosed"
         return Evidence("enclosed", Status.UNDECIDED, reason, figures), None
     reason = f"{count['holds']:,} enclosed, {count['undecided']:,} equal to within the balls"
+    if claim.relation == "==":
+        bits = figures["undecided_agree_to_bits"]
+        reason = f"{consistent:,} consistent, both sides equal to {bits} bits at least"
     return Evidence("enclosed", Status.ENCLOSED, reason, figures), None

@@ -9,22 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Array, BallArray, ball
+from ..arithmetic import Array, BallArray, BallOps, ball
 from ..claims import Claim
 from ..errors import InputError
 from ..instances import Batch
 
 START_BITS, MOST_BITS = 128, 1024
 """Working precision of the balls: where it starts, and where an undecided instance is given up."""
+CONSISTENT = 100
+"""An identity is consistent on an instance where both sides agree to this many bits, with 0 in the residual ball."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``holds`` [H, B]: each hypothesis on each instance; ``ratio`` [B, P]: lhs/rhs of each part; ``finite`` [B]."""
+    """``holds`` [H, B]: each hypothesis on each instance; ``ratio`` [B, P]: lhs/rhs of each part; ``finite`` [B];
+    ``limit``: the ratio up to which floats do not contradict the claim."""
 
     holds: np.ndarray
     ratio: np.ndarray
     finite: np.ndarray
+    limit: float = 1.0
 
     @property
     def admissible(self) -> np.ndarray:
@@ -36,17 +40,29 @@ class Evaluation:
         """The larger of the parts' ratios [B]."""
         return self.ratio.max(axis=1)
 
+    @property
+    def broken(self) -> np.ndarray:
+        """Instances [B] whose float sides contradict the conclusion; rounding may be the reason."""
+        return self.worst > self.limit
 
-def ratios(lhs: np.ndarray, rhs: np.ndarray, relation: str) -> np.ndarray:
-    """How much of the bound is used; above 1 where it is broken.
+
+EQUAL = 1 + 1e-9
+"""On floats an identity counts as contradicted beyond this; balls see far smaller differences."""
+
+
+def ratios(lhs: np.ndarray, rhs: np.ndarray, relation: str, *, vectors: bool = False) -> np.ndarray:
+    """How much of the bound is used [B, P]; above 1 where it is broken.
 
     For ``<=``: lhs/rhs where rhs > 0; else infinite where lhs > rhs, and rhs/lhs (in [0, 1]) where lhs <= rhs < 0. An
-    instance with both sides 0 uses nothing of the bound: 0. For ``==``: 1 + relative difference of the sides.
+    instance with both sides 0 uses nothing of the bound: 0. For ``==``: 1 + relative difference of the sides, of two
+    ``vectors`` 1 + the largest difference relative to the largest entry.
     """
     with np.errstate(all="ignore"):
         if relation == "==":
-            scale = np.maximum(np.abs(lhs), np.abs(rhs))
-            return 1 + np.where(scale > 0, np.abs(lhs - rhs) / np.where(scale > 0, scale, 1), 0.0)
+            scale, gap = np.maximum(np.abs(lhs), np.abs(rhs)), np.abs(lhs - rhs)
+            if vectors:
+                scale, gap = scale.max(axis=1, keepdims=True), gap.max(axis=1, keepdims=True)
+            return 1 + np.where(scale > 0, gap / np.where(scale > 0, scale, 1), 0.0)
         negative = np.where(lhs > rhs, np.inf, np.where(rhs < 0, rhs / lhs, 0.0))
         return np.where(rhs > 0, np.maximum(lhs / np.where(rhs > 0, rhs, 1), 0.0), negative)
 
@@ -73,18 +89,23 @@ def evaluate(claim: Claim, batch: Batch) -> Evaluation:
         for row, hypothesis in zip(holds, claim.hypotheses, strict=True):
             margin = _floats(f"hypothesis {hypothesis.id!r}", hypothesis.margin, batch)
             margin = margin.reshape(size, -1)
-            row[:] = (margin >= 0).all(axis=1)
+            row[:] = (margin > 0 if hypothesis.strict else margin >= 0).all(axis=1)
             finite &= ~np.isnan(margin).any(axis=1)
         lhs, rhs = _side(claim, "lhs", batch), _side(claim, "rhs", batch)
         finite &= np.isfinite(lhs).all(axis=1) & np.isfinite(rhs).all(axis=1)
-    return Evaluation(holds, ratios(lhs, rhs, claim.relation), finite)
+    identity = claim.relation == "=="
+    ratio = ratios(lhs, rhs, claim.relation, vectors=identity and not claim.parts)
+    return Evaluation(holds, ratio, finite, EQUAL if identity else 1.0)
 
 
 def _side(claim: Claim, name: str, batch: Batch) -> np.ndarray:
     """A side as floats [B, P], with a clear refusal of functions that return something else."""
     side = _floats(f"claim {claim.id}: {name}", getattr(claim, name), batch)
     parts = max(1, len(claim.parts))
-    if side.shape not in ((len(batch),), (len(batch), parts)) or (claim.parts and side.ndim == 1):
+    vectors = claim.relation == "==" and not claim.parts and side.ndim == 2
+    if (side.shape not in ((len(batch),), (len(batch), parts)) and not vectors) or (
+        claim.parts and side.ndim == 1
+    ):
         wanted = f"[{len(batch)}, {parts}], a number for each instance and part"
         if not claim.parts:
             wanted = f"[{len(batch)}], a number for each instance (as s.ops.norm or s.ops.sum give)"
@@ -147,7 +168,10 @@ def certify(claim: Claim, batch: Batch, *, most_bits: int = MOST_BITS) -> Certif
     result = _certify(claim, batch, START_BITS)
     bits = START_BITS
     while (bits := 2 * bits) <= most_bits:
-        open_ = np.flatnonzero(np.isin(result.outcome, (Outcome.UNDECIDED, Outcome.UNKNOWN)))
+        undecided = result.outcome == Outcome.UNDECIDED
+        if claim.relation == "==":  # more bits never prove an identity
+            undecided &= result.agree_bits < CONSISTENT
+        open_ = np.flatnonzero(undecided | (result.outcome == Outcome.UNKNOWN))
         if len(open_) == 0:
             break
         again = _certify(claim, batch.take(open_), bits)
@@ -165,7 +189,7 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
         size, dtype=np.int8
     )  # +1 all hypotheses certain, 0 some undecided, -1 some false
     for hypothesis in claim.hypotheses:
-        decided = ops.nonnegative(_as_balls(hypothesis.margin(balls), ops))
+        decided = _decided(_as_balls(hypothesis.margin(balls), ops), ops, hypothesis.strict)
         decided = np.broadcast_to(decided, size) if decided.ndim == 0 else decided
         state = np.minimum(state, decided.reshape(size, -1).min(axis=1))
     lhs = _as_balls(per_part(claim.lhs(balls), batch), ops)
@@ -185,12 +209,23 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
         left, right = lhs.midpoints(), rhs.midpoints()
         scale = np.maximum(np.abs(left), np.abs(right))
         spread = np.abs(gap.midpoints()) + gap.radii()
+        vectors = claim.relation == "==" and not claim.parts
+        if vectors:
+            scale, spread = scale.max(axis=1, keepdims=True), spread.max(axis=1, keepdims=True)
         agree = -np.log2(np.where(scale > 0, spread / np.where(scale > 0, scale, 1), spread))
-    ratio = ratios(left, right, claim.relation)
+    ratio = ratios(left, right, claim.relation, vectors=vectors)
     # Where the sides cannot be told apart, midpoints above the bound are rounding.
     equal = (outcome == Outcome.UNDECIDED)[:, None]
     ratio = np.where(equal, np.minimum(ratio, 1.0), ratio)
     return Certificate(outcome, ratio, agree.min(axis=1))
+
+
+def _decided(margin: BallArray, ops: BallOps, strict: bool) -> np.ndarray:
+    """+1 where a margin holds for certain, -1 where it certainly does not, else 0."""
+    if not strict:
+        return ops.nonnegative(margin)
+    positive, not_positive = ops.sign(margin) > 0, ops.nonnegative(-margin) > 0
+    return positive.astype(np.int8) - not_positive.astype(np.int8)
 
 
 def _as_balls(side: Array, ops: Any) -> BallArray:

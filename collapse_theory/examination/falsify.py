@@ -10,7 +10,7 @@ import numpy as np
 from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
-from .evaluation import Outcome, certify
+from .evaluation import EQUAL, Outcome, certify
 from .evidence import no_bool
 from .search import Tally, check_seed, generator, optimise, tally_chunk
 from .shrink import cost, shrink
@@ -64,10 +64,10 @@ def simplest(claim: Claim, batches: list[Batch]) -> Batch:
     return min((shrink(claim, batch) for batch in batches), key=lambda w: cost(claim, w))
 
 
-def _reading_order(item: tuple[float, Free]) -> tuple[bool, int]:
-    """Positive right sides first (their ratio is finite), then the fewest numbers."""
+def _reading_order(item: tuple[float, Free]) -> tuple[bool, bool, int]:
+    """What rounding hardly explains first, then positive right sides (their ratio is finite), then the fewest numbers."""
     ratio, free = item
-    return ratio == np.inf, sum(x.size for x in free.values())
+    return ratio <= EQUAL, ratio == np.inf, sum(x.size for x in free.values())
 
 
 def falsify(
@@ -90,7 +90,7 @@ def falsify(
         chosen = {id(item): item for item in (*readable, *largest[:SUSPECTS])}
         found, refused = confirmed(claim, chosen.values(), wanted=CANDIDATES)
         rounding += refused
-        if not found and stage.best:
+        if not found and stage.best and claim.relation != "==":
             starts = [item for best in stage.best for item in best.items[: effort.starts]]
             rng = generator(seed, claim.id, "falsify", int(small))
             climbed = optimise(claim, starts, rng, effort, part=None)

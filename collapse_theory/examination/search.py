@@ -49,7 +49,7 @@ class Found:
 @dataclass
 class Tally:
     """What a search knows of one claim. ``best`` are nontrivial admissible instances by part; ``dropped`` those that
-    violate one hypothesis alone, by its id, worst first."""
+    violate one hypothesis alone, by its id, worst first; ``undefined`` counts such instances whose sides are no numbers."""
 
     drawn: int = 0
     admissible: int = 0
@@ -59,6 +59,7 @@ class Tally:
     best: list[Found] = field(default_factory=list)
     dropped: dict[str, Found] = field(default_factory=dict)
     dropped_count: dict[str, int] = field(default_factory=dict)
+    undefined: dict[str, int] = field(default_factory=dict)
     histogram: np.ndarray = field(default_factory=lambda: np.zeros(HISTOGRAM, dtype=np.int64))
 
     def merge(self, other: Tally) -> None:
@@ -73,6 +74,7 @@ class Tally:
         for name, found in other.dropped.items():
             self.dropped.setdefault(name, Found()).merge(found, 2 * KEEP)
             self.dropped_count[name] = self.dropped_count.get(name, 0) + other.dropped_count[name]
+            self.undefined[name] = self.undefined.get(name, 0) + other.undefined[name]
         self.histogram += other.histogram
 
 
@@ -137,14 +139,16 @@ def tally(claim: Claim, free: Free, batch: Batch) -> Tally:
         0
     ]
     with np.errstate(all="ignore"):
-        below = np.flatnonzero(admissible & (worst <= 1) & batch.nontrivial)
+        below = np.flatnonzero(admissible & ~evaluation.broken & batch.nontrivial)
     for part in range(ratio.shape[1]):
         found = Found()
-        found.add(ratio[:, part], free, below)
+        found.add(np.minimum(ratio[:, part], 1.0), free, below)
         out.best.append(found)
     for j, hypothesis in enumerate(claim.hypotheses):
         others = np.delete(evaluation.holds, j, axis=0).all(axis=0)
-        alone = np.flatnonzero(others & ~evaluation.holds[j] & evaluation.finite)
+        alone = others & ~evaluation.holds[j]
+        out.undefined[hypothesis.id] = int((alone & ~evaluation.finite).sum())
+        alone = np.flatnonzero(alone & evaluation.finite)
         out.dropped[hypothesis.id] = Found()
         out.dropped[hypothesis.id].add(worst, free, alone, 8)
         out.dropped_count[hypothesis.id] = len(alone)

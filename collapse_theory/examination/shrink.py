@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from ..instances._batch import at_most_one
 from .evaluation import evaluate
 from .witness import confirm
 
-BOUNDS = ("radius", "pbar", "curvature")
-"""Data that must bound something: rounded upwards, since rounding down mostly breaks a hypothesis."""
 ROUNDS = 400
 
 
@@ -39,7 +36,7 @@ def complexity(batch: Batch) -> float:
 def burden(ratio: float) -> float:
     """A price on witnesses that persuade less: a right side that is not positive (``ratio`` is then infinite), or a
     violation so thin that a reader cannot see it."""
-    return 20.0 if ratio == np.inf else 2 * max(0.0, -1 - np.log10(ratio - 1))
+    return 20.0 if ratio == np.inf else 2 * max(0.0, -1 - np.log10(max(ratio - 1, 1e-300)))
 
 
 def cost(claim: Claim, witness: Batch) -> float:
@@ -96,7 +93,7 @@ def _rounded(batch: Batch) -> Iterator[Change]:
         for index in np.ndindex(array.shape):
             x = float(array[index])
             before = digits(x)
-            for simpler in dict.fromkeys(roundings(x, upwards=name in BOUNDS)):
+            for simpler in dict.fromkeys(roundings(x, upwards=name in batch.BOUNDS)):
                 saved = before - digits(simpler)
                 if saved > 0:
                     yield Change(name, index, simpler, saved)
@@ -104,30 +101,11 @@ def _rounded(batch: Batch) -> Iterator[Change]:
 
 def _removals(batch: Batch) -> Iterator[Batch]:
     """All smaller shapes: one example, dimension, seen label or step less."""
-    axes = batch.AXES
-    sizes = {
-        axis: batch.values[name].shape[1 + place]
-        for name, names in axes.items()
-        for place, axis in enumerate(names)
-    }
-    for axis, size in sizes.items():
-        first, least = (2, 3) if axis == "K" else (0, 1)
-        if size <= least:
-            continue
-        for gone in range(first, size):
-            values: dict[str, Any] = {}
-            for name, array in batch.values.items():
-                if axis in axes[name]:
-                    array = np.delete(array, gone, axis=1 + axes[name].index(axis))
-                values[name] = array
-            labels = values["labels"]
-            if axis == "K":
-                values["labels"] = np.where(labels > gone, labels - 1, np.minimum(labels, size - 2))
-            total = values["example_weights"].sum(axis=-1, keepdims=True)
-            if np.any(total == 0):
-                continue
-            values["example_weights"] = at_most_one(values["example_weights"] / total)
-            yield replace(batch, **values)
+    for axis, size in batch.sizes.items():
+        first, least = batch.LEAST.get(axis, (0, size))
+        if size > least:
+            smaller = (batch.without(axis, gone) for gone in range(first, size))
+            yield from (candidate for candidate in smaller if candidate is not None)
 
 
 def _applied(batch: Batch, changes: list[Change]) -> Batch:
@@ -147,11 +125,12 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
             if confirm(claim, candidate) is not None:
                 witness, smaller = candidate, True
                 break
-    weights = witness.values["example_weights"]
-    uniform = at_most_one(np.full_like(weights, 1 / weights.shape[-1]))
-    even = replace(witness, example_weights=uniform)
-    if confirm(claim, even) is not None:
-        witness = even
+    weights = witness.values.get("example_weights")
+    if weights is not None:
+        uniform = at_most_one(np.full_like(weights, 1 / weights.shape[-1]))
+        even: Batch = replace(witness, example_weights=uniform)
+        if confirm(claim, even) is not None:
+            witness = even
     for _ in range(ROUNDS):
         changes = list(_rounded(witness))
         if not changes:
@@ -161,7 +140,7 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
         now = burden(evaluate(claim, witness).worst[0])
         costs = {
             int(i): burden(evaluation.worst[i]) - changes[i].saved
-            for i in np.flatnonzero(evaluation.admissible & (evaluation.worst > 1))
+            for i in np.flatnonzero(evaluation.admissible & evaluation.broken)
         }
         for i in sorted((i for i in costs if costs[i] < now), key=costs.__getitem__)[:40]:
             if confirm(claim, candidates.take(i)) is not None:

@@ -8,7 +8,7 @@ from ._batch import Batch
 from ._run import Run
 from ._sampling import Domain, Free, Shape
 from ._step import Step
-from ._symbolic import symbolic_run, symbolic_step
+from ._symbolic import symbolic, symbolic_run, symbolic_step
 from .domains import DOMAINS, domain
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Shape",
     "Step",
     "domain",
+    "symbolic",
     "symbolic_run",
     "symbolic_step",
 ]

@@ -18,12 +18,22 @@ from ..errors import InputError
 class Batch:
     """A batch of instances of one shape. Subclasses add array fields; axis 0 of each field is the instance.
 
-    ``AXES`` names each field's trailing axes, in the order of the arrays; ``INTEGERS`` are the fields that hold labels
-    (always NumPy integers, in every arithmetic).
+    ``AXES`` names each field's trailing axes, in the order of the arrays; ``INTEGERS`` are the fields that hold labels or
+    counts (always NumPy integers, in every arithmetic). ``SYMBOLS`` are the fields' names in formulas. ``LEAST`` gives, for
+    each axis that may be shortened, the first index that may go and the smallest size; ``BOUNDS`` are fields that bound
+    something from above and stay true when they grow.
     """
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {}
     INTEGERS: ClassVar[frozenset[str]] = frozenset()
+    SYMBOLS: ClassVar[dict[str, str]] = {}
+    LEAST: ClassVar[dict[str, tuple[int, int]]] = {
+        "K": (2, 3),
+        "n": (0, 1),
+        "N": (0, 1),
+        "T": (0, 1),
+    }
+    BOUNDS: ClassVar[frozenset[str]] = frozenset({"radius", "pbar", "curvature"})
     domain: ClassVar[str] = ""
 
     ops: Ops
@@ -48,6 +58,32 @@ class Batch:
         if isinstance(index, (int, np.integer)):
             index = [int(index)]
         return replace(self, **{name: array[index] for name, array in self.values.items()})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The size of every axis, by its name."""
+        found: dict[str, int] = {}
+        for name, axes in self.AXES.items():
+            shape = getattr(self, name).shape
+            found.update(zip(axes, shape[len(shape) - len(axes) :], strict=True))
+        return found
+
+    def without(self, axis: str, index: int) -> Self | None:
+        """The instances with one entry of an axis left out; labels and batch weights mended, None where that is impossible.
+        For float batches with one batch axis."""
+        values: dict[str, Any] = {}
+        for name, array in self.values.items():
+            axes = self.AXES[name]
+            values[name] = np.delete(array, index, 1 + axes.index(axis)) if axis in axes else array
+        if "labels" in values and axis == "K":
+            labels, last = values["labels"], self.sizes["K"] - 2
+            values["labels"] = np.where(labels > index, labels - 1, np.minimum(labels, last))
+        if "example_weights" in values:
+            total = values["example_weights"].sum(axis=-1, keepdims=True)
+            if np.any(total == 0):
+                return None
+            values["example_weights"] = at_most_one(values["example_weights"] / total)
+        return replace(self, **values)
 
     def to(self, ops: Ops) -> Self:
         """The same instances in another arithmetic; floats convert to balls exactly."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arithmetic import Array
 from ._batch import Batch, check_head
-from ._step import STEP_AXES, Step
+from ._step import STEP_AXES, STEP_SYMBOLS, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,7 @@ class Run(Batch):
         name: axes if name == "weights" else ("T", *axes) for name, axes in STEP_AXES.items()
     }
     INTEGERS: ClassVar[frozenset[str]] = frozenset({"labels"})
+    SYMBOLS: ClassVar[dict[str, str]] = STEP_SYMBOLS
     domain: ClassVar[str] = "run"
 
     weights: Array

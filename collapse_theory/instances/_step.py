@@ -27,6 +27,17 @@ STEP_AXES = {
     "curvature": (),
 }
 
+STEP_SYMBOLS = {
+    "weights": "w",
+    "features": "x",
+    "example_weights": "a",
+    "step_size": "eta",
+    "weight_decay": "lam",
+    "radius": "r",
+    "pbar": "pbar",
+    "curvature": "T",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Step(Batch):
@@ -42,6 +53,7 @@ class Step(Batch):
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = STEP_AXES
     INTEGERS: ClassVar[frozenset[str]] = frozenset({"labels"})
+    SYMBOLS: ClassVar[dict[str, str]] = STEP_SYMBOLS
     domain: ClassVar[str] = "step"
 
     weights: Array
@@ -133,6 +145,15 @@ class Step(Batch):
         return self.ops.sum(self.example_weights * (hot[..., 0] + hot[..., 1]))
 
     @cached_property
+    def pair_gradient(self) -> Array:
+        """``g_u - g_v`` [..., n], the difference of the loss's gradients in rows u and v, without the decay; ``M D`` if u and
+        v are unseen. Computed from ``L_i d_i``, without the cancellation of ``p_u - p_v``."""
+        d, means = self._pair
+        return softmax.pair_gradient(
+            self.ops, self.features, self.labels, self.example_weights, means, d
+        )
+
+    @cached_property
     def next_difference(self) -> Array:
         """``D+`` [..., n], the difference of rows u and v after the step.
 
@@ -140,16 +161,19 @@ class Step(Batch):
         the difference of :attr:`next_weights`' rows, without its cancellation. Decoupled decay is the same map and
         keeps the digits of ``c`` where eta lam is near 1.
         """
-        d, means = self._pair
-        gradient = softmax.pair_gradient(
-            self.ops, self.features, self.labels, self.example_weights, means, d
-        )
         return gradient_descent(
             self.difference,
-            gradient,
+            self.pair_gradient,
             step_size=self.step_size[..., None],
             weight_decay=self.weight_decay[..., None],
             decoupled=True,
+        )
+
+    @property
+    def cross_entropy(self) -> Array:
+        """``sum_i a_i (-log p_{y_i}(x_i))``, the loss without the decay."""
+        return softmax.loss(
+            self.ops, self.weights, self.features, self.labels, self.example_weights
         )
 
     @property

@@ -7,53 +7,54 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic import SYMBOLIC
-from ._run import Run
-from ._step import Step
+from ..errors import InputError
+from ._batch import Batch
+from .domains import domain
+
+SIZES = {"K": 3, "n": 1, "N": 1, "T": 2}
+"""Sizes of axes that are not given."""
 
 
-def _symbols(name: str, *sizes: int, **assumptions: bool) -> np.ndarray:
+def symbolic(domain_name: str, **sizes: int) -> Any:
+    """An instance of a domain with real symbols as entries and no batch axis.
+
+    A field's symbol is its name in the batch type's ``SYMBOLS`` and its indices from 0, in the order of its axes:
+    ``w_{k}_{j}``, ``x_{i}_{j}``, ``a_{i}``, ``eta``, ``lam``, ``T``; in a run ``x_{t}_{i}_{j}``, ``eta_{t}``. ``sizes`` are the
+    axes' sizes by name (K labels, n dimensions, N examples, T steps) and the values of integer fields that are single
+    numbers. Every target is label K - 1.
+    """
+    kind: type[Batch] = domain(domain_name).batch_type
+    known = {axis for axes in kind.AXES.values() for axis in axes} | kind.INTEGERS
+    for name in sizes:
+        if name not in known:
+            raise InputError(f"{domain_name}: size {name!r} is unknown; sizes are {sorted(known)}")
+    size = SIZES | sizes
+    values: dict[str, np.ndarray] = {}
+    for name, axes in kind.AXES.items():
+        shape = tuple(size[axis] for axis in axes)
+        if name == "labels":
+            values[name] = np.full(shape, size["K"] - 1)
+        elif name in kind.INTEGERS:
+            values[name] = np.full(shape, size[name])
+        else:
+            values[name] = _symbols(kind.SYMBOLS.get(name, name), *shape)
+    return kind(ops=SYMBOLIC, **values)
+
+
+def _symbols(name: str, *sizes: int) -> np.ndarray:
     import sympy
 
     out = np.empty(sizes, dtype=object)
     for index in np.ndindex(*sizes):
-        out[index] = sympy.Symbol("_".join([name, *map(str, index)]), **assumptions)
+        out[index] = sympy.Symbol("_".join([name, *map(str, index)]), real=True)
     return out
 
 
-def symbolic_step(*, labels: int = 3, dim: int = 1, examples: int = 1) -> Step:
-    """A step with real symbols ``w_{k}_{j}``, ``x_{i}_{j}``, ``a_{i}``, ``eta``, ``lam``, ``r``, ``pbar``, ``T``.
-
-    ``labels`` is K, ``dim`` n, ``examples`` N; there is no batch axis. Every target is label K - 1.
-    """
-    real = {"real": True}
-    return Step(
-        ops=SYMBOLIC,
-        weights=_symbols("w", labels, dim, **real),
-        features=_symbols("x", examples, dim, **real),
-        labels=np.full(examples, labels - 1),
-        example_weights=_symbols("a", examples, **real),
-        **{field: _symbols(name, **real) for field, name in _SCALARS.items()},
-    )
+def symbolic_step(*, labels: int = 3, dim: int = 1, examples: int = 1) -> Any:
+    """:func:`symbolic` for a step."""
+    return symbolic("step", K=labels, n=dim, N=examples)
 
 
-def symbolic_run(*, steps: int = 2, labels: int = 3, dim: int = 1, examples: int = 1) -> Run:
-    """A run with symbols as in :func:`symbolic_step`; per-step ones carry the step first: ``x_{t}_{i}_{j}``,
-    ``a_{t}_{i}``, ``eta_{t}``, ``lam_{t}``, ``r_{t}``, ``pbar_{t}``, ``T_{t}``."""
-    real: dict[str, Any] = {"real": True}
-    return Run(
-        ops=SYMBOLIC,
-        weights=_symbols("w", labels, dim, **real),
-        features=_symbols("x", steps, examples, dim, **real),
-        labels=np.full((steps, examples), labels - 1),
-        example_weights=_symbols("a", steps, examples, **real),
-        **{field: _symbols(name, steps, **real) for field, name in _SCALARS.items()},
-    )
-
-
-_SCALARS = {
-    "step_size": "eta",
-    "weight_decay": "lam",
-    "radius": "r",
-    "pbar": "pbar",
-    "curvature": "T",
-}
+def symbolic_run(*, steps: int = 2, labels: int = 3, dim: int = 1, examples: int = 1) -> Any:
+    """:func:`symbolic` for a run."""
+    return symbolic("run", K=labels, n=dim, N=examples, T=steps)

@@ -4,23 +4,13 @@ The claim's own `lhs`, `rhs` and margins are run on the library's symbols at the
 written out, and compared with it exactly.
 """
 
-from typing import Any
-
 import numpy as np
 
 from collapse_theory.claims import Claim
-from collapse_theory.instances import symbolic_run, symbolic_step
+from collapse_theory.instances import symbolic
 
 from ._agree import agree
 from ._derivation import Derivation, Part
-
-
-def instance_of(part: Part) -> Any:
-    """The library's symbols at the size for which the part is written out."""
-    if part.id in {"above", "below"}:
-        return symbolic_run(steps=2)
-    size = 1 if part.refutes else 2
-    return symbolic_step(dim=size, examples=size)
 
 
 def disagreements(derivation: Derivation, claim: Claim) -> list[str]:
@@ -44,11 +34,13 @@ def disagreements(derivation: Derivation, claim: Claim) -> list[str]:
 
 def _of_part(part: Part, claim: Claim) -> list[str]:
     found = []
-    instance = instance_of(part)
-    place = claim.parts.index(part.id) if part.id in claim.parts else 0
+    instance = symbolic(claim.domain, **part.sizes)
+    place = claim.parts.index(part.id) if part.id in claim.parts else None
     for name, derived in (("lhs", part.lhs), ("rhs", part.rhs)):
-        stated = np.atleast_1d(getattr(claim, name)(instance))[place]
-        if not agree(derived, stated):
+        stated = np.ravel(getattr(claim, name)(instance))
+        stated = stated if place is None else stated[place : place + 1]
+        derived = derived if isinstance(derived, tuple) else (derived,)
+        if len(stated) != len(derived) or not all(map(agree, derived, stated)):
             found.append(f"{part.id}: the claim's {name} is not the derived one")
     mends = claim.expected == "refuted" and not part.refutes
     hypotheses = (*claim.hypotheses, *(claim.missing if mends else ()))

@@ -39,6 +39,7 @@ def conclude_step(*, dim: int, examples: int) -> Callable[[Derivation], tuple[Pa
                 loss=small(derivation["loss"].statement.rhs),
                 lhs=small(derivation[goal.line].statement.lhs),
                 rhs=small(derivation[goal.line].statement.rhs),
+                sizes={"K": LABELS, "n": dim, "N": examples},
             )
             for goal in derivation.goals
         )
@@ -89,6 +90,7 @@ def conclude_run(derivation: Derivation) -> tuple[Part, ...]:
             loss=small(loss, {t: 0}),
             lhs=small(derivation[goal.line].statement.lhs, {t: STEPS}),
             rhs=small(derivation[goal.line].statement.rhs, {t: STEPS}),
+            sizes={"T": STEPS, "K": LABELS, "n": 1, "N": 1},
         )
         for goal in derivation.goals
     )
