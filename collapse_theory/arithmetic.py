@@ -40,6 +40,8 @@ class Ops(Protocol):
     def exp(self, x: Array, /) -> Array: ...
     def expm1(self, x: Array, /) -> Array: ...
     def log(self, x: Array, /) -> Array: ...
+    def log1p(self, x: Array, /) -> Array: ...
+    def tanh(self, x: Array, /) -> Array: ...
     def sqrt(self, x: Array, /) -> Array: ...
     def abs(self, x: Array, /) -> Array: ...
     def sum(self, x: Array, axis: int = -1) -> Array: ...
@@ -85,6 +87,8 @@ class FloatOps:
     exp = staticmethod(np.exp)
     expm1 = staticmethod(np.expm1)
     log = staticmethod(np.log)
+    log1p = staticmethod(np.log1p)
+    tanh = staticmethod(np.tanh)
     sqrt = staticmethod(np.sqrt)
     abs = staticmethod(np.abs)
     maximum = staticmethod(np.maximum)
@@ -310,6 +314,12 @@ class BallOps:
     def log(self, x: BallArray) -> BallArray:
         return self._map(lambda v: v.log(), x.balls)
 
+    def log1p(self, x: BallArray) -> BallArray:
+        return self._map(lambda v: v.log1p(), x.balls)
+
+    def tanh(self, x: BallArray) -> BallArray:
+        return self._map(lambda v: v.tanh(), x.balls)
+
     def sqrt(self, x: BallArray) -> BallArray:
         return self._map(lambda v: v.sqrt(), x.balls)
 
@@ -393,6 +403,14 @@ class SymbolicOps:
         import sympy
 
         return self._map(sympy.log, x)
+
+    def log1p(self, x: Array) -> np.ndarray:
+        return self.log(1 + x)
+
+    def tanh(self, x: Array) -> np.ndarray:
+        import sympy
+
+        return self._map(sympy.tanh, x)
 
     def sqrt(self, x: Array) -> np.ndarray:
         import sympy

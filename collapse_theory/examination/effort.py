@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import InputError
+from ..instances import domain as domain_named
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Effort:
     rounds: int = 40
 
     def instances(self, domain: str) -> int:
-        return self.run if domain == "run" else self.step
+        """Admissible instances of a domain to be searched."""
+        return self.run if domain_named(domain).runs else self.step
 
 
 EFFORTS = {

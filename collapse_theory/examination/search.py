@@ -19,8 +19,6 @@ from ..instances._sampling import perturb
 from .effort import Effort
 from .evaluation import evaluate
 
-CHUNK = {"step": (8192, 3072), "run": (512, 192)}
-"""Most instances in a chunk of small shapes and in a chunk of large ones, by domain."""
 CHUNKS = 40
 """A sample has at least about so many chunks, each of another shape, however small it is."""
 KEEP = 16
@@ -104,7 +102,7 @@ def chunk(
     where = domain(domain_name)
     large = index % 8 == 7 and not small
     shape = where.shape(rng, large=large, small=small)
-    ordinary, big = CHUNK[domain_name]
+    ordinary, big = where.chunk
     size = ordinary if enough is None else min(ordinary, max(16, enough // CHUNKS))
     free = where.draw(rng, shape, size * big // ordinary if large else size)
     with np.errstate(all="ignore"):
@@ -175,7 +173,7 @@ def merge_until(
 
 def most_chunks(domain_name: str, enough: int) -> int:
     """The sample's longest length: ten times what would do if every instance were admissible."""
-    return 16 + 10 * max(CHUNKS, enough // CHUNK[domain_name][0])
+    return 16 + 10 * max(CHUNKS, enough // domain(domain_name).chunk[0])
 
 
 def optimise(
@@ -195,7 +193,7 @@ def optimise(
         best_ratio, best = ratio, free
         for _ in range(effort.rounds):
             copies = {k: np.repeat(v, effort.copies, axis=0) for k, v in best.items()}
-            neighbours = perturb(rng, copies)
+            neighbours = perturb(rng, copies, where)
             with np.errstate(all="ignore"):
                 evaluation = evaluate(claim, where.build(neighbours))
             value = evaluation.worst if part is None else evaluation.ratio[:, part]

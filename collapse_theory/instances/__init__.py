@@ -5,20 +5,40 @@
 """
 
 from ._batch import Batch
+from ._equilibrium import Equilibrium
+from ._head import Head
+from ._losses import BiasedStep, CappedStep, LossStep, ZLossStep
+from ._probe import ProbeRun
+from ._reset import ResetRun
 from ._run import Run
 from ._sampling import Domain, Free, Shape
+from ._spectral import SpectralStep
+from ._steady import SteadyRun
 from ._step import Step
 from ._symbolic import symbolic, symbolic_run, symbolic_step
+from ._vectors import Vectors, cosine_distance
 from .domains import DOMAINS, domain
 
 __all__ = [
     "DOMAINS",
     "Batch",
+    "BiasedStep",
+    "CappedStep",
     "Domain",
+    "Equilibrium",
     "Free",
+    "Head",
+    "LossStep",
+    "ProbeRun",
+    "ResetRun",
     "Run",
     "Shape",
+    "SpectralStep",
+    "SteadyRun",
     "Step",
+    "Vectors",
+    "ZLossStep",
+    "cosine_distance",
     "domain",
     "symbolic",
     "symbolic_run",

@@ -12,7 +12,7 @@ eta = 0, lam = 0, margins met exactly.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ..arithmetic import FLOAT
 from ._batch import Batch
 from ._run import Run, advance
 from ._step import Step
+
+S = TypeVar("S", bound=Step)
 
 Free = dict[str, np.ndarray]
 """Free variables by name; axis 0 is the instance."""
@@ -37,18 +39,55 @@ class Shape(NamedTuple):
     steps: int = 1
 
 
-class Domain(Protocol):
-    """What the examination needs to know of a domain."""
+class Domain:
+    """A kind of instance: its batch type, its shapes, how instances are drawn and built. Subclasses fill this in."""
 
-    name: str
-    batch_type: type[Batch]
+    name: ClassVar[str]
+    batch_type: ClassVar[type[Batch]]
+    runs: ClassVar[bool] = False
+    """Whether an instance is a whole run: fewer are examined then."""
+    chunk: ClassVar[tuple[int, int]] = (8192, 3072)
+    """Most instances drawn at a time, of small shapes and of large ones."""
+    arrays: ClassVar[frozenset[str]] = frozenset({"weights", "features"})
+    """Free variables that a search moves relative to their own size; all others are knobs."""
+    fixed: ClassVar[frozenset[str]] = frozenset({"labels", "example_weights"})
+    """Free variables that a search does not move."""
 
     def shape(self, rng: np.random.Generator, *, large: bool = False, small: bool = False) -> Shape:
-        """A shape from the domain's buckets."""
-        ...
+        """A shape from the domain's buckets; K, n, N <= 8, or one in twenty up to 32 x 24 x 16."""
+        if small:
+            return Shape(3, int(rng.integers(1, 3)), int(rng.integers(1, 3)))
+        if large:
+            return Shape(
+                int(rng.integers(9, 33)), int(rng.integers(9, 25)), int(rng.integers(9, 17))
+            )
+        return Shape(int(rng.integers(3, 9)), int(rng.integers(1, 9)), int(rng.integers(1, 9)))
 
-    def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free: ...
-    def build(self, free: Free) -> Batch: ...
+    def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free:
+        """Free variables of ``size`` instances."""
+        raise NotImplementedError
+
+    def build(self, free: Free) -> Batch:
+        """Float instances from free variables."""
+        raise NotImplementedError
+
+
+class RunDomain(Domain):
+    """Domains whose instances are short runs: up to 8 steps (large: up to 64) of heads with K, n, N <= 5 (large: 8)."""
+
+    runs = True
+    chunk = (512, 192)
+
+    def shape(self, rng: np.random.Generator, *, large: bool = False, small: bool = False) -> Shape:
+        if small:
+            return Shape(3, int(rng.integers(1, 3)), 1, 2)
+        top, steps = (9, (9, 65)) if large else (6, (1, 9))
+        return Shape(
+            int(rng.integers(3, top)),
+            int(rng.integers(1, top)),
+            int(rng.integers(1, top)),
+            int(rng.integers(*steps)),
+        )
 
 
 def magnitude(rng: np.random.Generator, size: Any, low: float, high: float) -> np.ndarray:
@@ -177,7 +216,7 @@ def draw_knobs(rng: np.random.Generator, lead: tuple[int, ...]) -> Free:
     return knobs
 
 
-def settle(step: Step, knobs: Free) -> Step:
+def settle(step: S, knobs: Free) -> S:
     """Give ``step`` its bounds, decay and step size from the knobs.
 
     ``r = max|x_i| slack_radius``, ``pbar = min(1, max L_i slack_pbar)``, ``T = tr M slack_curvature``,
@@ -195,9 +234,7 @@ def settle(step: Step, knobs: Free) -> Step:
         knobs["step_fraction"] * 2 * reciprocal(2 * decay + curvature)
         + knobs["step_inverse_decay"] * reciprocal(decay)
     )
-    # The probabilities do not depend on what is settled here; keep what was derived.
-    derived = {k: v for k, v in step.__dict__.items() if k not in step.values and k != "ops"}
-    settled = replace(
+    return changed(
         step,
         step_size=np.clip(step_size, -1e60, 1e60),
         weight_decay=decay,
@@ -205,15 +242,32 @@ def settle(step: Step, knobs: Free) -> Step:
         pbar=np.minimum(step.means.max(axis=-1) * knobs["slack_pbar"] * up, 1.0),
         curvature=curvature,
     )
-    settled.__dict__.update(derived)
-    return settled
 
 
-def unsettled(free: Free, t: int | None, weights: np.ndarray, difference: np.ndarray) -> Step:
-    """The step at time ``t`` (None: the only one) before :func:`settle`."""
+KEPT = frozenset({"difference", "_pair", "means", "trace", "operator", "feature_norms"})
+"""What is derived from rows, features and batch weights alone."""
+
+
+def changed(step: S, **scalars: np.ndarray) -> S:
+    """``step`` with other scalars (step size, decay, bounds), keeping what was derived without them."""
+    derived = {name: value for name, value in step.__dict__.items() if name in KEPT}
+    other = replace(step, **scalars)
+    other.__dict__.update(derived)
+    return other
+
+
+def unsettled(
+    free: Free,
+    t: int | None,
+    weights: np.ndarray,
+    difference: np.ndarray,
+    kind: type[Step] = Step,
+    **more: np.ndarray,
+) -> Any:
+    """The step at time ``t`` (None: the only one) before :func:`settle`; ``more`` are the fields that ``kind`` adds."""
     at = slice(None) if t is None else (slice(None), t)
     empty = np.zeros(len(weights))
-    return Step.with_difference(
+    return kind.with_difference(
         difference,
         ops=FLOAT,
         weights=weights,
@@ -221,6 +275,7 @@ def unsettled(free: Free, t: int | None, weights: np.ndarray, difference: np.nda
         labels=free["labels"][at],
         example_weights=free["example_weights"][at],
         **dict.fromkeys(("step_size", "weight_decay", "radius", "pbar", "curvature"), empty),
+        **more,
     )
 
 
@@ -235,10 +290,10 @@ KNOBS = (
 )
 
 
-def build_step(free: Free) -> Step:
-    """Steps from free variables."""
+def build_step(free: Free, kind: type[Step] = Step, **more: np.ndarray) -> Any:
+    """Steps from free variables; ``more`` are the fields that ``kind`` adds to a step's."""
     rows = free["weights"]
-    step = unsettled(free, None, rows, rows[:, 0] - rows[:, 1])
+    step = unsettled(free, None, rows, rows[:, 0] - rows[:, 1], kind, **more)
     return settle(step, {k: free[k] for k in KNOBS})
 
 
@@ -278,18 +333,18 @@ def draw(rng: np.random.Generator, shape: Shape, size: int, lead: tuple[int, ...
     }
 
 
-def perturb(rng: np.random.Generator, free: Free) -> Free:
+def perturb(rng: np.random.Generator, free: Free, where: Domain) -> Free:
     """Random neighbours of free variables, one per instance: some coordinates move, by 1e-6 to 3 of their size."""
-    size = len(free["weights"])
+    size = len(next(iter(free.values())))
     out = dict(free)
     scale, share = magnitude(rng, size, -6, 0.5), rng.uniform(0.05, 1, size)
     for name, x in free.items():
-        if name in ("labels", "example_weights"):
+        if name in where.fixed:
             continue
         per = (size,) + (1,) * (x.ndim - 1)
         moved = rng.random(x.shape) < share.reshape(per)
         noise = scale.reshape(per) * rng.standard_normal(x.shape)
-        if name in ("weights", "features"):
+        if name in where.arrays:
             size_of = np.sqrt(np.mean(x**2, axis=tuple(range(1, x.ndim)), keepdims=True))
             out[name] = x + moved * noise * size_of
         else:

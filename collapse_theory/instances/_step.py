@@ -154,6 +154,13 @@ class Step(Batch):
         )
 
     @cached_property
+    def operator_on_difference(self) -> Array:
+        """``M D`` [..., n], whether u and v are unseen or not."""
+        d, means = self._pair
+        weighted = self.example_weights * means * d
+        return self.ops.sum(weighted[..., None] * self.features, axis=-2)
+
+    @cached_property
     def next_difference(self) -> Array:
         """``D+`` [..., n], the difference of rows u and v after the step.
 
@@ -184,9 +191,14 @@ class Step(Batch):
     @cached_property
     def next_weights(self) -> Array:
         """All rows after the step [..., K, n]."""
-        gradient = softmax.gradient(
-            self.ops, self.weights, self.features, self.labels, self.example_weights
+        return self._after(
+            softmax.gradient(
+                self.ops, self.weights, self.features, self.labels, self.example_weights
+            )
         )
+
+    def _after(self, gradient: Array) -> Array:
+        """The rows after a step with this gradient of the loss [..., K, n]."""
         return gradient_descent(
             self.weights,
             gradient,

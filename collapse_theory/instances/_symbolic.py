@@ -11,8 +11,8 @@ from ..errors import InputError
 from ._batch import Batch
 from .domains import domain
 
-SIZES = {"K": 3, "n": 1, "N": 1, "T": 2}
-"""Sizes of axes that are not given."""
+SIZES = {"K": 3, "n": 1, "N": 1, "T": 2, "pair": 2, "S": 1}
+"""Sizes of axes that are not given; S are seen rows."""
 
 
 def symbolic(domain_name: str, **sizes: int) -> Any:

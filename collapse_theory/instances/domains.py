@@ -9,25 +9,24 @@ import numpy as np
 from ..errors import InputError
 from . import _sampling as sampling
 from ._batch import Batch
+from ._equilibrium import EquilibriumDomain
+from ._head import HeadDomain
+from ._losses import BiasedDomain, CappedDomain, LossDomain, ZLossDomain
+from ._probe import ProbeDomain
+from ._reset import ResetDomain
 from ._run import Run
-from ._sampling import Domain, Free, Shape
+from ._sampling import Domain, Free, RunDomain, Shape
+from ._spectral import SpectralDomain
+from ._steady import SteadyDomain
 from ._step import Step
+from ._vectors import VectorsDomain
 
 
-class StepDomain:
-    """Single gradient steps: K, n, N <= 8, or one in twenty up to 32 x 24 x 16."""
+class Steps(Domain):
+    """Single gradient steps."""
 
     name = "step"
-    batch_type: type[Batch] = Step
-
-    def shape(self, rng: np.random.Generator, *, large: bool = False, small: bool = False) -> Shape:
-        if small:
-            return Shape(3, int(rng.integers(1, 3)), int(rng.integers(1, 3)))
-        if large:
-            return Shape(
-                int(rng.integers(9, 33)), int(rng.integers(9, 25)), int(rng.integers(9, 17))
-            )
-        return Shape(int(rng.integers(3, 9)), int(rng.integers(1, 9)), int(rng.integers(1, 9)))
+    batch_type = Step
 
     def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free:
         return sampling.draw(rng, shape, size, (size,))
@@ -36,22 +35,11 @@ class StepDomain:
         return sampling.build_step(free)
 
 
-class RunDomain:
-    """Short runs: up to 8 steps (large: up to 64) of heads with K, n, N <= 5 (large: 8)."""
+class Runs(RunDomain):
+    """Short runs."""
 
     name = "run"
-    batch_type: type[Batch] = Run
-
-    def shape(self, rng: np.random.Generator, *, large: bool = False, small: bool = False) -> Shape:
-        if small:
-            return Shape(3, int(rng.integers(1, 3)), 1, 2)
-        top, steps = (9, (9, 65)) if large else (6, (1, 9))
-        return Shape(
-            int(rng.integers(3, top)),
-            int(rng.integers(1, top)),
-            int(rng.integers(1, top)),
-            int(rng.integers(*steps)),
-        )
+    batch_type = Run
 
     def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free:
         return sampling.draw(rng, shape, size, (size, shape.steps))
@@ -60,7 +48,24 @@ class RunDomain:
         return sampling.build_run(free)
 
 
-DOMAINS: dict[str, Domain] = {"step": StepDomain(), "run": RunDomain()}
+DOMAINS: dict[str, Domain] = {
+    where.name: where
+    for where in (
+        Steps(),
+        Runs(),
+        HeadDomain(),
+        VectorsDomain(),
+        SpectralDomain(),
+        EquilibriumDomain(),
+        SteadyDomain(),
+        ProbeDomain(),
+        ResetDomain(),
+        LossDomain(),
+        ZLossDomain(),
+        CappedDomain(),
+        BiasedDomain(),
+    )
+}
 
 
 def domain(name: str) -> Domain:
