@@ -372,13 +372,25 @@ class BallOps:
         return np.asarray(np.frompyfunc(lambda v: int(v >= 0) - int(v < 0), 1, 1)(x.balls), np.int8)
 
 
+class SymbolArray(np.ndarray):
+    """An array of SymPy expressions in which an array without axes stays an array: NumPy would return the expression."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return symbols(array)
+
+
+def symbols(x: Any) -> SymbolArray:
+    """``x`` as an array of expressions."""
+    return np.asarray(x, dtype=object).view(SymbolArray)
+
+
 class SymbolicOps:
     """SymPy expressions in NumPy object arrays."""
 
     name = "symbolic"
 
     def _map(self, function: Callable[..., Any], *arrays: Any) -> np.ndarray:
-        return _object_array(np.frompyfunc(function, len(arrays), 1)(*arrays))
+        return symbols(np.frompyfunc(function, len(arrays), 1)(*arrays))
 
     def asarray(self, x: Any) -> np.ndarray:
         import sympy
@@ -423,13 +435,13 @@ class SymbolicOps:
         return self._map(sympy.Abs, x)
 
     def sum(self, x: Array, axis: int = -1) -> np.ndarray:
-        return _object_array(np.sum(x, axis=axis))
+        return symbols(np.sum(x, axis=axis))
 
     def prod(self, x: Array, axis: int = -1) -> np.ndarray:
-        return _object_array(np.prod(x, axis=axis))
+        return symbols(np.prod(x, axis=axis))
 
     def max(self, x: Array, axis: int = -1) -> np.ndarray:
-        return _object_array(reduce(self.maximum, np.moveaxis(x, axis, 0)))
+        return symbols(reduce(self.maximum, np.moveaxis(x, axis, 0)))
 
     def maximum(self, x: Array, y: Array) -> np.ndarray:
         import sympy
@@ -437,7 +449,7 @@ class SymbolicOps:
         return self._map(sympy.Max, x, y)
 
     def stack(self, parts: list[Array], axis: int = -1) -> np.ndarray:
-        return np.stack(np.broadcast_arrays(*parts), axis=axis)
+        return symbols(np.stack(np.broadcast_arrays(*parts), axis=axis))
 
     def norm(self, x: Array, axis: int = -1) -> np.ndarray:
         return self.sqrt(self.sum(x * x, axis=axis))

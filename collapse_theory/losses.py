@@ -1,9 +1,9 @@
-"""Gradients of the usual variants of the softmax loss, and clipping: label smoothing, temperature, z-loss, soft-capping, masks.
+"""Gradients of variants of the softmax loss, and clipping: label smoothing, temperature, z-loss, soft-capping, masks.
 
 Shapes as in :mod:`collapse_theory.softmax`: ``weights`` [..., K, n], ``features`` [..., N, n], ``labels`` [..., N],
-``example_weights`` [..., N]; scalars have the batch's axes. Every function takes the arithmetic ``ops`` first and runs on floats,
-balls and symbols. Gradients are [..., K, n], without weight decay; ``logit_gradient`` [..., N, K] is the derivative of an
-example's loss by the numbers <w_k, x_i>.
+``example_weights`` [..., N]; scalars have the batch's axes. Every function takes the arithmetic ``ops`` first and runs on
+floats, balls and symbols. Gradients are [..., K, n], without weight decay; ``logit_gradient`` [..., N, K] is the derivative
+of an example's loss by the numbers <w_k, x_i>.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arithmetic import Array, Ops
-from .softmax import log_probabilities, logits, one_hot, probabilities
+from .softmax import logits, one_hot, probabilities
 
 
 def rows_gradient(logit_gradient: Array, features: Array, example_weights: Array) -> Array:
@@ -132,20 +132,3 @@ def clip_values(ops: Ops, gradient: Array, limit: Array) -> Array:
     """Every entry of the gradient [..., K, n] cut to [-limit, limit]."""
     edge = limit[..., None, None]
     return -ops.maximum(-ops.maximum(gradient, -edge), -edge)
-
-
-__all__ = [
-    "clip_norm",
-    "clip_rows",
-    "clip_values",
-    "log_normalisers",
-    "log_probabilities",
-    "masked_gradient",
-    "rows_gradient",
-    "smoothed_gradient",
-    "smoothed_targets",
-    "soft_cap",
-    "soft_capped_gradient",
-    "tempered_gradient",
-    "z_loss_gradient",
-]

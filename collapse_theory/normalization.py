@@ -14,6 +14,7 @@ Importing this module loads no SciPy.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -191,8 +192,6 @@ class _Problem:
 
     def multiplier(self) -> float:
         """delta >= pole at which the stationary z has ``|z|^2 = n``; next to the pole in the hard case."""
-        from scipy.optimize import brentq
-
         n = len(self.gamma)
         least = CLOSEST * self.top
         c = self.linear - self.linear.mean() if self.centred else self.linear
@@ -210,7 +209,7 @@ class _Problem:
             return self.pole + least
         if excess(high) >= 0:
             return self.pole + most
-        return self.pole + math.exp(float(brentq(excess, low, high, xtol=1e-15, rtol=1e-15)))
+        return self.pole + math.exp(_root(excess, low, high, within=1e-15))
 
     def dual(self, delta: float) -> float:
         """``max over z of f(z) + mu (n - |z|^2)``: bounds f from above for every ``delta > pole``."""
@@ -263,8 +262,6 @@ def _pole(gaps: Vector) -> float:
     The gaps [n - 1] are those of the other coordinates. At the left end the nearest of them alone makes the sum
     ``>= 2 / min gaps``, so the function is <= 0 there; it is 1 at 0.
     """
-    from scipy.optimize import brentq
-
     nearest = float(gaps.min())
     if nearest == 0:
         return 0.0
@@ -274,4 +271,12 @@ def _pole(gaps: Vector) -> float:
 
     if h(-nearest / 2) >= 0:
         return -nearest / 2
-    return float(brentq(h, -nearest / 2, 0.0, xtol=1e-300, rtol=1e-15))
+    return _root(h, -nearest / 2, 0.0, within=1e-300)
+
+
+def _root(f: Callable[[float], float], low: float, high: float, *, within: float) -> float:
+    """A root of f between two points where its signs differ, to ``within`` or one rounding of it."""
+    from scipy import optimize
+
+    brentq: Any = optimize.brentq
+    return float(brentq(f, low, high, xtol=within, rtol=CLOSEST))

@@ -14,15 +14,21 @@ from flint import arb
 from hypothesis import Phase, given, settings, target
 from hypothesis import strategies as st
 
-from collapse_theory import FLOAT, Claim, Hypothesis, InputError, all_claims, ball, get_claim
+from collapse_theory import Claim, Hypothesis, InputError, all_claims, ball, get_claim
 from collapse_theory.examination import Effort, Status, assert_claim, evaluate, examine
-from collapse_theory.instances import DOMAINS, symbolic_run, symbolic_step
+from collapse_theory.instances import DOMAINS, symbolic
 from collapse_theory.strategies import instances
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = all_claims()
 EVERY = pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-SYMBOLIC_INSTANCES = {"step": symbolic_step, "run": symbolic_run}
+WITHOUT_HYPOTHESES = {"logmean_identity", "logmean_bounds"}
+INTEGERS = {
+    "unseen": 2,
+    "period": 1,
+    "mask": 1,
+}
+"""What the integer fields of symbolic instances are."""
 
 
 def sample(domain: str, seed: int, size: int = 64):
@@ -46,7 +52,7 @@ def test_a_claim_is_complete(claim: Claim):
     assert not claim.title.endswith(".")
     assert claim.domain in DOMAINS
     assert claim.revision >= 1
-    assert claim.hypotheses
+    assert claim.hypotheses or claim.id in WITHOUT_HYPOTHESES
     assert all(h.id.isidentifier() and h.latex for h in (*claim.hypotheses, *claim.missing))
 
 
@@ -82,90 +88,76 @@ def formulas(claim: Claim):
 @pytest.mark.parametrize("seed", range(4))
 def test_shapes_and_parts(claim: Claim, seed: int):
     batch = sample(claim.domain, seed)
+    vectors = claim.relation == "==" and not claim.parts
     with np.errstate(all="ignore"):
         for name, formula in formulas(claim):
             value = formula(batch)
             assert value.shape[0] == len(batch), name
             if name in ("lhs", "rhs"):
-                assert value.shape[1:] == ((len(claim.parts),) if claim.parts else ())
+                expected = (len(claim.parts),) if claim.parts else ()
+                assert value.shape[1:] == expected or (vectors and value.ndim == 2)
             else:
                 assert value.ndim >= 1
 
 
 @EVERY
 @pytest.mark.parametrize("seed", range(3))
-def test_floats_lie_within_the_balls(claim: Claim, seed: int):
-    """Within rounding: the error of a formula is bounded by a few units in the last place of its largest terms."""
+def test_floats_lie_near_the_balls(claim: Claim, seed: int):
+    """Within rounding: balls of 53 bits, which have the floats' precision, say how much that may be."""
     batch = sample(claim.domain, seed)
-    finite = evaluate(claim, batch).finite
-    batch = batch.take(np.flatnonzero(finite)[:16])
-    balls = batch.to(ball(256))
-    # The terms that are added and subtracted, with their sizes: what rounding is relative to.
+    batch = batch.take(np.flatnonzero(evaluate(claim, batch).finite)[:16])
+    exact, rough = batch.to(ball(512)), batch.to(ball(53))
+    compared = 0
     with np.errstate(all="ignore"):
-        steps = [batch] if claim.domain == "step" else batch.steps
-        size = 1 + np.max([terms(step) for step in steps], axis=0)
         for name, formula in formulas(claim):
-            floats = np.asarray(formula(batch), dtype=np.float64).reshape(len(batch), -1)
-            exact = formula(balls)
-            exact = exact if hasattr(exact, "balls") else ball(256).asarray(exact)
-            for i, (row, enclosures) in enumerate(
-                zip(floats, exact.balls.reshape(len(batch), -1), strict=True)
-            ):
-                for x, enclosure in zip(row, enclosures, strict=True):
-                    if not np.isfinite(x):
-                        continue
-                    scale = max(abs(x), abs(float(enclosure.mid())), size[i])
-                    error = abs(arb(x) - enclosure)
-                    assert error < 2**-52 * 2**12 * scale, (name, i, x, enclosure)
-                    assert enclosure.rad() < 2**-150 * scale, (name, i)
+            floats = np.asarray(formula(batch), dtype=np.float64).ravel()
+            enclosures, allowed = (as_balls(formula(b)).balls.ravel() for b in (exact, rough))
+            for x, enclosure, around in zip(floats, enclosures, allowed, strict=True):
+                if not (np.isfinite(x) and around.is_finite()):
+                    continue
+                # Norms and logarithms of sums are computed in another way on floats.
+                room = 64 * around.rad() + 2**-46 * abs(enclosure) + 1e-300
+                assert not abs(arb(x) - enclosure) > room, (name, x, enclosure, around)
+                compared += 1
+    assert compared > 16
 
 
-def terms(step) -> np.ndarray:
-    """The largest of what a step adds up [B]: rows and their decay, features, bounds, the gradient."""
-    eta, lam = np.abs(step.step_size), np.abs(step.weight_decay)
-    rows = np.abs(step.weights).max(axis=(1, 2)) * (1 + eta * lam)
-    drift = eta * step.feature_norms.max(axis=1)
-    bounds = step.radius + step.pbar + step.curvature * (1 + eta) + step.radius**2 * (1 + eta)
-    logits = step.feature_norms.max(axis=1) * FLOAT.norm(step.weights).max(axis=1)
-    return np.maximum.reduce([rows * (1 + bounds), drift * (1 + logits), bounds, eta * lam])
+def as_balls(side):
+    """Formulas may return plain numbers where no field enters."""
+    return side if hasattr(side, "balls") else ball(53).asarray(side)
+
+
+def symbolic_instance(claim: Claim):
+    integers = DOMAINS[claim.domain].batch_type.INTEGERS & set(INTEGERS)
+    return symbolic(claim.domain, **{name: INTEGERS[name] for name in integers})
 
 
 @EVERY
 def test_a_claim_runs_on_symbols(claim: Claim):
-    if claim.domain not in SYMBOLIC_INSTANCES:
-        pytest.skip(f"there are no symbolic instances of a {claim.domain}")
-    instance = SYMBOLIC_INSTANCES[claim.domain]()
+    instance = symbolic_instance(claim)
     for name, formula in formulas(claim):
         value = np.asarray(formula(instance), dtype=object)
         assert all(isinstance(v, (sympy.Basic, int)) for v in value.flat), name
         if name in ("lhs", "rhs"):
-            assert all(sympy.sympify(v).free_symbols for v in value.flat), name
+            assert any(sympy.sympify(v).free_symbols for v in value.flat), name
 
 
 @EVERY
 def test_symbols_and_floats_say_the_same(claim: Claim):
     """The symbolic formula at the numbers of an instance is the float formula there."""
-    if claim.domain not in SYMBOLIC_INSTANCES:
-        pytest.skip(f"there are no symbolic instances of a {claim.domain}")
-    symbols = SYMBOLIC_INSTANCES[claim.domain]()
-    numbers = {
-        "weights": np.array([[0.5], [-0.25], [1.0]]),
-        "features": np.array([[1.5]]),
-        "example_weights": np.array([1.0]),
-        "step_size": 0.25,
-        "weight_decay": 0.125,
-        "radius": 2.0,
-        "pbar": 0.5,
-        "curvature": 2.25,
-    }
-    values, there = {"labels": np.asarray(symbols.labels)}, {}
-    for name, number in numbers.items():
-        entries = getattr(symbols, name)
-        values[name] = np.broadcast_to(number, entries.shape)
-        there |= {
-            s: sympy.Rational(float(x))
-            for s, x in zip(entries.flat, values[name].flat, strict=True)
-        }
+    symbols = symbolic_instance(claim)
+    rng, values, there = np.random.default_rng(1), {}, {}
+    for name, entries in symbols.values.items():
+        if name in symbols.INTEGERS:
+            values[name] = np.asarray(entries)
+            continue
+        scalar = entries.ndim == 0 or name == "example_weights"
+        number = rng.integers(1, 8, entries.shape) / 16
+        values[name] = number if scalar else number * rng.choice([-1, 1], entries.shape)
+        if name == "example_weights":
+            values[name] = np.ones(entries.shape)  # of one example
+        pairs = zip(entries.flat, values[name].flat, strict=True)
+        there |= {symbol: sympy.Rational(float(x)) for symbol, x in pairs}
     batch = type(symbols).create(**values)
     for name, formula in formulas(claim):
         expected = np.ravel(formula(batch))
@@ -319,7 +311,9 @@ def added(tmp_path, monkeypatch):
 
 def test_a_new_file_is_a_claim(added):
     assert "added_by_a_file" in all_claims()
-    few = Effort("few", step=4000, run=200, enclosed=20, starts=2, copies=8, rounds=4)
+    few = Effort(
+        "few", step=4000, run=200, enclosed=20, enclosed_runs=20, starts=2, copies=8, rounds=4
+    )
     result = examine(get_claim("added_by_a_file"), effort=few)
     assert result.unmet == []
     assert result.verdict.status is Status.NOT_FALSIFIED

@@ -19,7 +19,9 @@ from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.trajectories import LinearRuns
 
 ROOT = Path(__file__).resolve().parents[1]
-TINY = Effort("quick", step=4000, run=200, enclosed=20, starts=2, copies=8, rounds=4)
+TINY = Effort(
+    "quick", step=4000, run=200, enclosed=20, enclosed_runs=20, starts=2, copies=8, rounds=4
+)
 SHORT = ("--steps", "5", "--examples", "20", "--dim", "3", "--labels", "5", "--quiet")
 
 

@@ -15,7 +15,9 @@ from collapse_theory.examination import COLUMNS, Effort, checkout, examine_all
 from collapse_theory.examination.ledger import ledger, read_ledger, verify, write_ledger
 from collapse_theory.instances import DOMAINS, Step
 
-TINY = Effort("quick", step=4000, run=200, enclosed=20, starts=2, copies=8, rounds=4)
+TINY = Effort(
+    "quick", step=4000, run=200, enclosed=20, enclosed_runs=20, starts=2, copies=8, rounds=4
+)
 CLAIMS = tuple(all_claims().values())
 
 

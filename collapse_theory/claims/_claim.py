@@ -31,7 +31,8 @@ class Claim:
     """A statement about instances of one domain, put to the test by :func:`collapse_theory.examine`.
 
     ``lhs`` and ``rhs`` map a batch to arrays with the batch's axes, or with one more axis when the statement has several
-    ``parts``; in an identity (``==``) without parts that axis may be the coordinates of two vectors. They use operators and the batch's ``ops`` alone, so that they run on floats, balls and symbols.
+    ``parts``; in an identity (``==``) without parts that axis may be the coordinates of two vectors. They use operators and
+    the batch's ``ops`` alone, so that they run on floats, balls and symbols.
 
     ``expected`` says what we believe ("holds" or "refuted"); ``tight`` that the constant cannot be improved (every part
     is reached to 0.999 by some admissible instance); ``missing`` are hypotheses that, added, mend a claim expected to be

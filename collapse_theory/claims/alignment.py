@@ -15,7 +15,8 @@ def _last_norms(run: Any) -> Array:
 
 def _cosine_distance(run: Any) -> Array:
     """``1 - cos(u_T, v_T)``."""
-    return cosine_distance(run.ops, *run.last_pair, run.last_difference)
+    u, v = run.last_pair
+    return cosine_distance(run.ops, u, v, run.last_difference)
 
 
 def _decayed_square(run: Any) -> Array:

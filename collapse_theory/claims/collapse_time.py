@@ -25,10 +25,6 @@ def _wanted(run: Any) -> Array:
     return run.ops.log(run.ops.norm(run.first_difference) / run.distance)
 
 
-POSITIVE_DISTANCE = Hypothesis(
-    "positive_distance", r"\varepsilon > 0", lambda run: run.distance, strict=True
-)
-
 ENOUGH = Claim(
     id="collapse_time",
     title="Enough steps to bring two unseen rows within eps",
@@ -44,7 +40,7 @@ ENOUGH = Claim(
             lambda run: run.decay,
             strict=True,
         ),
-        POSITIVE_DISTANCE,
+        Hypothesis("positive_distance", r"\varepsilon > 0", lambda run: run.distance, strict=True),
         Hypothesis(
             "long_enough",
             r"\sum_t -\ln(1 - \eta_t\lambda) \ge \ln(|D_0|/\varepsilon)",
@@ -78,7 +74,6 @@ NEEDED = Claim(
             lambda run: run.lower_factor,
             strict=True,
         ),
-        POSITIVE_DISTANCE,
         Hypothesis(
             "different_rows",
             r"D_0 \ne 0",
@@ -96,6 +91,7 @@ NEEDED = Claim(
     tight=True,
     corollary=(
         "With constant step size at least ln(|D_0|/eps)/(-ln(1 - eta (lam + T))) steps are needed."
+        " eps > 0 follows, since D_T is not 0."
     ),
 )
 

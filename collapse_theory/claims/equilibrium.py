@@ -34,7 +34,8 @@ CLAIM = Claim(
         "  all trained: (K r^2 - lam(s e^s + (K-1) s))/(K (K-1 + e^s)), s = K z"
     ),
     latex=(
-        r"\langle x, \nabla_u\rangle = \tfrac{S e^{-z}}{Z}\Bigl(\tfrac{r^2}{S} - \lambda\bigl(z e^z + \tfrac kS z\bigr)\Bigr)"
+        r"\langle x, \nabla_u\rangle"
+        r" = \tfrac{S e^{-z}}{Z}\Bigl(\tfrac{r^2}{S} - \lambda\bigl(z e^z + \tfrac kS z\bigr)\Bigr)"
         r" = \tfrac{e^{-z}}{Z}\bigl(r^2 - \lambda Z z e^z\bigr), \qquad"
         r" \langle x, \nabla_u\rangle = \frac{K r^2 - \lambda(s e^s + (K-1)s)}{K(K - 1 + e^s)},\ s = Kz"
     ),

@@ -1,4 +1,4 @@
-"""Without weight decay no step drives two unseen rows apart, if the step size is below 2/T; nor with decay below 2/(lam + T)."""
+"""No step drives two unseen rows apart, without decay if the step size is at most 2/T, with decay at most 2/(lam + T)."""
 
 from ._claim import Claim, Hypothesis
 from ._hypotheses import CURVATURE, NONNEGATIVE_DECAY, NONNEGATIVE_STEP, UNSEEN

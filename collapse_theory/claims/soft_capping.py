@@ -9,8 +9,8 @@ from ._hypotheses import NONNEGATIVE_STEP, STEP_SIZE, UNSEEN
 
 def _monotone(s: Any) -> Array:
     """``sqrt(cap^2 + 1) - 1 - z`` for the capped logits z of u and v on every example [..., N, 2]."""
-    edge = s.ops.sqrt(s.cap * s.cap + 1) - 1
-    return edge[..., None, None] - s.capped[0][..., :2]
+    edge = s.ops.sqrt(s.cap * s.cap + 1)
+    return edge[..., None, None] - 1 - s.capped[0][..., :2]
 
 
 ASSUMED = (

@@ -10,13 +10,14 @@ from ..instances import domain as domain_named
 
 @dataclass(frozen=True)
 class Effort:
-    """Sizes of an examination, per claim: admissible instances searched (``step``s or ``run``s), instances enclosed in
-    balls, and the optimiser's starts, copies per start and rounds."""
+    """Sizes of an examination, per claim: admissible instances searched (whole ``run``s or single ``step``s and the like),
+    those enclosed in balls, and the optimiser's starts, copies per start and rounds."""
 
     name: str
     step: int
     run: int
     enclosed: int
+    enclosed_runs: int
     starts: int = 12
     copies: int = 48
     rounds: int = 40
@@ -25,11 +26,22 @@ class Effort:
         """Admissible instances of a domain to be searched."""
         return self.run if domain_named(domain).runs else self.step
 
+    def enclosures(self, domain: str) -> int:
+        """Admissible instances of a domain to be enclosed."""
+        return self.enclosed_runs if domain_named(domain).runs else self.enclosed
+
 
 EFFORTS = {
-    "quick": Effort("quick", step=20_000, run=1_000, enclosed=500, rounds=20),
-    "default": Effort("default", step=1_000_000, run=20_000, enclosed=10_000),
-    "thorough": Effort("thorough", step=10_000_000, run=200_000, enclosed=100_000, rounds=200),
+    "quick": Effort("quick", step=20_000, run=1_000, enclosed=500, enclosed_runs=100, rounds=20),
+    "default": Effort("default", step=1_000_000, run=20_000, enclosed=10_000, enclosed_runs=2_000),
+    "thorough": Effort(
+        "thorough",
+        step=10_000_000,
+        run=200_000,
+        enclosed=100_000,
+        enclosed_runs=20_000,
+        rounds=200,
+    ),
 }
 
 

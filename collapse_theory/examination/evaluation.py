@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def evaluate(claim: Claim, batch: Batch) -> Evaluation:
             margin = _floats(f"hypothesis {hypothesis.id!r}", hypothesis.margin, batch)
             margin = margin.reshape(size, -1)
             row[:] = (margin > 0 if hypothesis.strict else margin >= 0).all(axis=1)
-            finite &= ~np.isnan(margin).any(axis=1)
+            finite &= np.isfinite(margin).all(axis=1)
         lhs, rhs = _side(claim, "lhs", batch), _side(claim, "rhs", batch)
         finite &= np.isfinite(lhs).all(axis=1) & np.isfinite(rhs).all(axis=1)
     identity = claim.relation == "=="
@@ -205,19 +206,50 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
         [Outcome.INADMISSIBLE, Outcome.UNKNOWN, Outcome.HOLDS, Outcome.VIOLATED],
         Outcome.UNDECIDED,
     )
+    vectors = claim.relation == "==" and not claim.parts
     with np.errstate(all="ignore"):
-        left, right = lhs.midpoints(), rhs.midpoints()
-        scale = np.maximum(np.abs(left), np.abs(right))
-        spread = np.abs(gap.midpoints()) + gap.radii()
-        vectors = claim.relation == "==" and not claim.parts
-        if vectors:
-            scale, spread = scale.max(axis=1, keepdims=True), spread.max(axis=1, keepdims=True)
-        agree = -np.log2(np.where(scale > 0, spread / np.where(scale > 0, scale, 1), spread))
-    ratio = ratios(left, right, claim.relation, vectors=vectors)
+        ratio = ratios(lhs.midpoints(), rhs.midpoints(), claim.relation, vectors=vectors)
     # Where the sides cannot be told apart, midpoints above the bound are rounding.
-    equal = (outcome == Outcome.UNDECIDED)[:, None]
-    ratio = np.where(equal, np.minimum(ratio, 1.0), ratio)
-    return Certificate(outcome, ratio, agree.min(axis=1))
+    equal = outcome == Outcome.UNDECIDED
+    ratio = np.where(equal[:, None], np.minimum(ratio, 1.0), ratio)
+    agree = np.full(size, np.inf)
+    for i in np.flatnonzero(equal):
+        open_ = vectors | (decided[i] == 0)  # the parts that leave it undecided
+        sides = zip(gap.balls[i], lhs.balls[i], rhs.balls[i], strict=True)
+        agree[i] = _agreement(
+            [
+                part
+                for part, at in zip(sides, np.broadcast_to(open_, gap.shape[1]), strict=True)
+                if at
+            ],
+            joint=vectors,
+        )
+    return Certificate(outcome, ratio, agree)
+
+
+def _agreement(parts: list[tuple[Any, ...]], *, joint: bool) -> float:
+    """Bits to which both sides agree, from (gap, lhs, rhs) of every part; of parts that may be 0 absolute, else relative to
+    the larger side. The parts of vectors are taken ``joint``: the largest gap against the largest side."""
+    from flint import arb
+
+    def size(x: Any) -> Any:
+        return abs(x).upper()
+
+    # Floats would not do: sides may be far below the smallest.
+    gaps = [size(gap) for gap, _, _ in parts]
+    scales = [
+        arb(1) if left.contains(0) and right.contains(0) else size(left).max(size(right))
+        for _, left, right in parts
+    ]
+    if joint:
+        gaps, scales = [reduce(arb.max, gaps)], [reduce(arb.max, scales)]
+    bits = [float("inf")]
+    for gap, scale in zip(gaps, scales, strict=True):
+        if not gap.is_finite() or not scale.is_finite():
+            return 0.0
+        if not gap.is_zero():
+            bits.append(float(-(gap / scale).log() / arb(2).log()))
+    return min(bits)
 
 
 def _decided(margin: BallArray, ops: BallOps, strict: bool) -> np.ndarray:

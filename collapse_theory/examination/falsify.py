@@ -16,7 +16,8 @@ from .search import Tally, check_seed, generator, optimise, tally_chunk
 from .shrink import cost, shrink
 from .witness import Witness
 
-SMALL_CHUNKS = 6
+STAGES = ((True, range(2)), (True, range(2, 6)), (False, range(6)))
+"""Whether the smallest shapes are drawn, and which chunks: a search stops after the stage that refutes the claim."""
 SUSPECTS = 64
 """Float violations of a stage that are put to the balls: so many of the most readable, and so many of the largest."""
 CANDIDATES = 5
@@ -80,9 +81,9 @@ def falsify(
     """
     check_seed(seed)
     total, rounding = Tally(), 0
-    for small in (True, False):
+    for number, (small, chunks) in enumerate(STAGES):
         stage = Tally()
-        for index in range(SMALL_CHUNKS):
+        for index in chunks:
             stage.merge(tally_chunk([claim], claim.domain, seed, index, small=small)[0])
         total.merge(stage)
         largest = stage.suspects.items
@@ -90,7 +91,7 @@ def falsify(
         chosen = {id(item): item for item in (*readable, *largest[:SUSPECTS])}
         found, refused = confirmed(claim, chosen.values(), wanted=CANDIDATES)
         rounding += refused
-        if not found and stage.best and claim.relation != "==":
+        if number and not found and stage.best and claim.relation != "==":
             starts = [item for best in stage.best for item in best.items[: effort.starts]]
             rng = generator(seed, claim.id, "falsify", int(small))
             climbed = optimise(claim, starts, rng, effort, part=None)

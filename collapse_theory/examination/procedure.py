@@ -101,7 +101,7 @@ def _search_all(
         totals: list[Tally] = []
         for totals in merge_until(len(together), chunks, enough, most_chunks(name, enough)):
             fewest = min(t.admissible for t in totals)
-            progress(f"searching {name}s", min(fewest, enough), enough)
+            progress(f"searching: {name}", min(fewest, enough), enough)
         tallies.update(zip(together, totals, strict=True))
     return tallies
 
@@ -117,13 +117,15 @@ def _tally_with_mended(
 def _enclose_all(
     claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
 ) -> dict[str, list[columns.Block]]:
-    size = min(columns.BLOCK, max(1, amount.enclosed // 10))
-    per_claim = -(-amount.enclosed // size)
-    work = [(claim, seed, index, size) for claim in claims for index in range(per_claim)]
+    work = []
+    for claim in claims:
+        enough = amount.enclosures(claim.domain)
+        size = min(columns.BLOCK, max(1, enough // 10))
+        work += [(claim, seed, index, size) for index in range(-(-enough // size))]
     blocks: dict[str, list[columns.Block]] = {claim.id: [] for claim in claims}
     for done, block in enumerate(pool.map(columns.enclose_block, work), start=1):
         blocks[work[done - 1][0].id].append(block)
-        progress("enclosing in balls", done * size, len(work) * size)
+        progress("enclosing in balls, blocks", done, len(work))
     return blocks
 
 

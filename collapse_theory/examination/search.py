@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,19 +30,33 @@ HISTOGRAM = 50
 """Bins of the ratio on [0, 1], for the report's figure."""
 
 
+class Picked(NamedTuple):
+    """One instance among the free variables of several, which travel between processes as whole arrays."""
+
+    ratio: float
+    source: Free
+    row: int
+
+
 @dataclass
 class Found:
-    """Instances of interest, largest ratio first: (ratio, free variables of one instance)."""
+    """Instances of interest, largest ratio first."""
 
-    items: list[tuple[float, Free]] = field(default_factory=list)
+    picked: list[Picked] = field(default_factory=list)
+
+    @property
+    def items(self) -> list[tuple[float, Free]]:
+        """Each instance as (ratio, its free variables)."""
+        return [(p.ratio, take(p.source, p.row)) for p in self.picked]
 
     def add(self, ratio: np.ndarray, free: Free, index: np.ndarray, keep: int = KEEP) -> None:
         """Keep the ``keep`` largest of ``index`` (into ``ratio`` and ``free``)."""
         order = index[np.argsort(-ratio[index], kind="stable")[:keep]]
-        self.items += [(float(ratio[i]), take(free, i)) for i in order]
+        source = {name: x[order] for name, x in free.items()}
+        self.picked += [Picked(float(ratio[i]), source, row) for row, i in enumerate(order)]
 
     def merge(self, other: Found, keep: int) -> None:
-        self.items = sorted(self.items + other.items, key=lambda item: -item[0])[:keep]
+        self.picked = sorted(self.picked + other.picked, key=lambda p: -p.ratio)[:keep]
 
 
 @dataclass

@@ -73,8 +73,8 @@ class Equilibrium(Batch):
         return -(self.level / self.square)[..., None] * self.feature
 
     def pull(self, seen: list[Array], row: Array, copies: np.ndarray) -> Array:
-        """``<x, grad_u>`` for the loss with its decay, where rows ``seen`` and ``copies`` equal rows ``row`` make up the head;
-        from the softmax gradient itself. Targets are seen."""
+        """``<x, grad_u>`` for the loss with its decay, where rows ``seen`` and ``copies`` equal rows ``row`` make up the
+        head; from the softmax gradient itself. Targets are seen."""
         largest = int(np.max(copies))
         rows = self.ops.stack([row, *seen, *[row] * (largest - 1)], axis=-2)
         z = softmax.logits(rows, self.feature[..., None, :])[..., 0, :]

@@ -130,7 +130,8 @@ class HeadDomain(Domain):
         unseen = rng.integers(2, shape.labels, size)
         together = some(rng, size, 0.5)
         offset = rng.standard_normal((len(together), shape.labels, shape.dim))
-        offset *= magnitude(rng, (len(together), 1, 1), -8, 0) * np.abs(rows[together]).mean()
+        size_of = np.abs(rows[together]).mean(axis=(1, 2), keepdims=True)
+        offset *= magnitude(rng, (len(together), 1, 1), -8, 0) * size_of
         hidden = np.arange(shape.labels) < unseen[together, None]
         near = rows[together, :1] + offset
         rows[together] = np.where(hidden[..., None], near, rows[together])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import losses, softmax
-from ..arithmetic import Array
+from ..arithmetic import Array, Ops
 from ..errors import InputError
 from . import _sampling as sampling
 from ._sampling import Domain, Free, Shape, magnitude, some
@@ -20,9 +20,9 @@ from ._step import STEP_AXES, STEP_SYMBOLS, Step
 class LossStep(Step):
     """A batch of steps with the settings of several tricks beside a step's data; a claim uses the setting of its own trick.
 
-    ``smoothing`` s of the labels, ``temperature`` tau of the logits, ``scale`` by which the loss is multiplied, ``clip`` limit of
-    the gradient, ``mask`` [N] (1 where the logits of u and v take part, 0 where they are left out), and ``pair_targets``
-    [N, 2], the target mass of u and v on each example, the rest being the label's (for twins).
+    ``smoothing`` s of the labels, ``temperature`` tau of the logits, ``scale`` by which the loss is multiplied, ``clip``
+    limit of the gradient, ``mask`` [N] (1 where the logits of u and v take part, 0 where they are left out), and
+    ``pair_targets`` [N, 2], the target mass of u and v on each example, the rest being the label's (for twins).
     """
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = STEP_AXES | {
@@ -58,7 +58,7 @@ class LossStep(Step):
             raise InputError(f"pair_targets: shape {self.pair_targets.shape[1:]}, expected [N, 2]")
 
     @property
-    def _head(self) -> tuple[Any, ...]:
+    def _head(self) -> tuple[Ops, Array, Array, np.ndarray, Array]:
         return self.ops, self.weights, self.features, self.labels, self.example_weights
 
     @cached_property
@@ -160,7 +160,8 @@ class LossDomain(Domain):
 
 @dataclass(frozen=True, eq=False)
 class ZLossStep(Step):
-    """A batch of steps on cross-entropy plus ``zeta (log Z)^2``. The means ``L_i`` carry the factor ``1 + 2 zeta log Z_i``."""
+    """A batch of steps on cross-entropy plus ``zeta (log Z)^2``; the means ``L_i`` carry the factor
+    ``1 + 2 zeta log Z_i``."""
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = STEP_AXES | {"zeta": ()}
     SYMBOLS: ClassVar[dict[str, str]] = STEP_SYMBOLS | {"zeta": "zeta"}

@@ -23,9 +23,9 @@ class ResetRun(Batch):
     """A batch of runs with constant step size, decay and T, and with ``fresh`` rows for u and v.
 
     Resetting every ``period`` = S steps, ``together``: before the steps S, 2S, ... both rows are replaced by the fresh ones
-    of that step; ``one_at_a_time``: v instead half a period (rounded up) later. ``distance`` d is meant as a bound from below on
-    the distance of rows drawn one after the other. Shapes (after any batch axes): weights [K, n], features [T, N, n],
-    labels and example_weights [T, N], fresh [T, 2, n], the integer period and all others scalars.
+    of that step; ``one_at_a_time``: v instead half a period (rounded up) later. ``distance`` d is meant as a bound from
+    below on the distance of rows drawn one after the other. Shapes (after any batch axes): weights [K, n], features
+    [T, N, n], labels and example_weights [T, N], fresh [T, 2, n], the integer period and all others scalars.
     """
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {

@@ -1,4 +1,4 @@
-"""Runs with one decay and one set of bounds for all steps: what claims about collapse times, rare labels and norms speak of."""
+"""Runs with one decay and one set of bounds for all steps: for claims about collapse times, rare labels and norms."""
 
 from __future__ import annotations
 
@@ -132,6 +132,8 @@ def draw_steady(rng: np.random.Generator, shape: Shape, size: int, *, rare: floa
     fraction = np.repeat(knobs.pop("step_fraction")[:, None], shape.steps, axis=1)
     varied = some(rng, size, 0.5)
     fraction[varied] *= rng.uniform(0, 1, (len(varied), shape.steps))
+    blank = np.flatnonzero(np.all(features == 0, axis=(1, 2, 3)))
+    fraction[blank[rng.random(len(blank)) < 0.3]] = 1.0  # where eta lam = 1 is allowed
     return {
         "weights": rows,
         "features": features,
@@ -151,11 +153,18 @@ def crude_curvature(features: np.ndarray, example_weights: np.ndarray) -> np.nda
 
 
 def decay_and_steps(free: Free, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``lam`` [B] and ``eta_t`` [B, T] within ``eta (2 lam + bound) <= 2`` for fractions up to 1."""
+    """``lam`` [B] and ``eta_t`` [B, T] within ``eta (2 lam + bound) <= 2`` for fractions up to 1.
+
+    Where the declared T is to be too small, the step size believes it. Without features eta lam = 1 is met exactly: lam is
+    a power of two then.
+    """
     decay = free["decay_absolute"] + free["decay_relative"] * bound
     decay = np.clip(decay, -1e60, 1e60)
-    both = np.abs(2 * decay + bound)
-    longest = 2 * (1 - HAIR) / np.where(both == 0, 1.0, both)
+    power = np.ldexp(1.0, np.frexp(decay)[1]) * np.sign(decay)
+    decay = np.where(bound == 0, power, decay)
+    both = np.abs(2 * decay + bound * np.minimum(free["slack_curvature"], 1.0))
+    down = np.where(bound == 0, 1.0, 1 - HAIR)
+    longest = 2 * down / np.where(both == 0, 1.0, both)
     return decay, np.clip(free["step_fraction"] * longest[:, None], -1e60, 1e60)
 
 
@@ -171,7 +180,7 @@ class SteadyDomain(RunDomain):
             slack = 1 + magnitude(rng, size, -6, 1)
             slack[rng.random(size) < 0.4] = 1.0
             below = rng.random(size) < 0.05
-            slack[below] = rng.uniform(0, 1, int(below.sum()))
+            slack[below] = rng.uniform(-0.3, 1, int(below.sum()))
             free[f"slack_{name}"] = slack
         # What eps is measured by: the distance that decay alone leaves, or the distance that is left.
         free["by_decay"] = rng.choice([1.0, 0.0], size)
@@ -200,6 +209,7 @@ class SteadyDomain(RunDomain):
         left = np.prod(draft.decay, axis=-1) * FLOAT.norm(draft.first_difference)
         reached = FLOAT.norm(draft.last_difference)
         distance = np.where(free["by_decay"] > 0.5, np.abs(left), reached)
+        distance = np.where(distance == 0, 1.0, distance)  # some distance, where the rows are equal
         u, v = draft.last_pair
         run = SteadyRun(
             **draft.values
@@ -208,12 +218,19 @@ class SteadyDomain(RunDomain):
                 * free["slack_curvature"],
                 "pbar": np.minimum(means * free["slack_pbar"] * up, 1.0),
                 "distance": distance * free["slack_distance"] * up,
-                "floor": np.minimum(FLOAT.norm(u), FLOAT.norm(v)) / (free["slack_floor"] * up),
+                "floor": np.minimum(FLOAT.norm(u), FLOAT.norm(v))
+                * floor_share(free["slack_floor"]),
             },
             ops=FLOAT,
         )
         keep_steps(draft.run, run.run)
         return run
+
+
+def floor_share(slack: np.ndarray) -> np.ndarray:
+    """What share of the least norm is called its floor: at most 1 for a slack from 1 on, else above 1, or below 0."""
+    share = (1 - HAIR) / np.where(slack == 0, 1.0, slack)
+    return np.where(slack < 0, 100 * slack, share)
 
 
 def draft_radius(free: Free) -> np.ndarray:

@@ -146,8 +146,8 @@ class Step(Batch):
 
     @cached_property
     def pair_gradient(self) -> Array:
-        """``g_u - g_v`` [..., n], the difference of the loss's gradients in rows u and v, without the decay; ``M D`` if u and
-        v are unseen. Computed from ``L_i d_i``, without the cancellation of ``p_u - p_v``."""
+        """``g_u - g_v`` [..., n], the difference of the loss's gradients in rows u and v, without the decay; ``M D`` if u
+        and v are unseen. Computed from ``L_i d_i``, without the cancellation of ``p_u - p_v``."""
         d, means = self._pair
         return softmax.pair_gradient(
             self.ops, self.features, self.labels, self.example_weights, means, d

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import SYMBOLIC
+from ..arithmetic import SYMBOLIC, symbols
 from ..errors import InputError
 from ._batch import Batch
 from .domains import domain
@@ -19,9 +19,9 @@ def symbolic(domain_name: str, **sizes: int) -> Any:
     """An instance of a domain with real symbols as entries and no batch axis.
 
     A field's symbol is its name in the batch type's ``SYMBOLS`` and its indices from 0, in the order of its axes:
-    ``w_{k}_{j}``, ``x_{i}_{j}``, ``a_{i}``, ``eta``, ``lam``, ``T``; in a run ``x_{t}_{i}_{j}``, ``eta_{t}``. ``sizes`` are the
-    axes' sizes by name (K labels, n dimensions, N examples, T steps) and the values of integer fields that are single
-    numbers. Every target is label K - 1.
+    ``w_{k}_{j}``, ``x_{i}_{j}``, ``a_{i}``, ``eta``, ``lam``, ``T``; in a run ``x_{t}_{i}_{j}``, ``eta_{t}``. ``sizes``
+    are the axes' sizes by name (K labels, n dimensions, N examples, T steps) and the values of integer fields that are
+    single numbers. Every target is label K - 1.
     """
     kind: type[Batch] = domain(domain_name).batch_type
     known = {axis for axes in kind.AXES.values() for axis in axes} | kind.INTEGERS
@@ -47,7 +47,7 @@ def _symbols(name: str, *sizes: int) -> np.ndarray:
     out = np.empty(sizes, dtype=object)
     for index in np.ndindex(*sizes):
         out[index] = sympy.Symbol("_".join([name, *map(str, index)]), real=True)
-    return out
+    return symbols(out)
 
 
 def symbolic_step(*, labels: int = 3, dim: int = 1, examples: int = 1) -> Any:

@@ -51,7 +51,8 @@ def cosine_distance(ops: Ops, a: Array, b: Array, difference: Array) -> Array:
     It is ``|a/|a| - b/|b||^2 / 2``, and ``a|b| - b|a| = D|b| - b <D, a + b>/(|a| + |b|)``.
     """
     norm_a, norm_b = ops.norm(a), ops.norm(b)
-    longer = ops.sum(difference * (a + b)) / (norm_a + norm_b)  # |a| - |b|
+    # |a| - |b|; NumPy turns an array of one symbol into the symbol, asarray turns it back.
+    longer = ops.asarray(ops.sum(difference * (a + b)) / (norm_a + norm_b))
     apart = difference * norm_b[..., None] - b * longer[..., None]
     return ops.sum(apart * apart) / (2 * (norm_a * norm_a) * (norm_b * norm_b))
 

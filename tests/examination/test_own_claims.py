@@ -187,7 +187,9 @@ def test_an_identity_of_the_head_is_consistent_and_a_false_one_refuted():
 
 def test_a_vacuous_claim_is_undecided():
     never = Hypothesis("never", "", lambda s: -1 - s.radius)
-    few = Effort("few", step=100, run=100, enclosed=10, starts=1, copies=2, rounds=1)
+    few = Effort(
+        "few", step=100, run=100, enclosed=10, enclosed_runs=10, starts=1, copies=2, rounds=1
+    )
     result = examine(identity(hypotheses=(never,)), effort=few)
     assert result.verdict.status is Status.UNDECIDED
     assert "vacuous" in result.verdict.reason
