@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic import ball
 from ..claims import Claim
 from ..instances import Batch, Free, domain
 from .effort import EFFORTS, Effort
-from .evaluation import CONSISTENT, MOST_BITS, Outcome, certify, evaluate
+from .evaluation import CONSISTENT, MOST_BITS, START_BITS, Outcome, certify, evaluate
 from .evidence import Evidence, Status
 from .falsify import build, falsify
 from .search import Found, Tally, generator, optimise
@@ -224,29 +225,48 @@ class Block:
     violating: Batch | None
 
 
-def enclose_block(claim: Claim, seed: int, index: int, size: int = BLOCK) -> Block:
-    """Put ``size`` sampled admissible instances of one shape to the balls; fewer where hypotheses are hardly ever met."""
-    rng = generator(seed, claim.domain, "enclose", index)
-    where = domain(claim.domain)
+def enclose_block(claims: Sequence[Claim], seed: int, index: int, size: int = BLOCK) -> list[Block]:
+    """For each of several claims of one domain, put ``size`` sampled admissible instances of one shape to the balls; fewer
+    where hypotheses are hardly ever met. What the claims derive from an instance in common is enclosed once."""
+    rng = generator(seed, claims[0].domain, "enclose", index)
+    where = domain(claims[0].domain)
     shape = where.shape(rng, large=index % 20 == 19)
-    outcome, agree = np.zeros(0, dtype=np.int64), np.zeros(0)
-    violating = None
+    blocks = [Block(np.zeros(0, dtype=np.int64), np.zeros(0), None) for _ in claims]
     for _ in range(50):
         with np.errstate(all="ignore"):
             batch = where.build(where.draw(rng, shape, 2 * size))
-        batch = batch.take(np.flatnonzero(evaluate(claim, batch).admissible)[: size - len(outcome)])
-        if len(batch):
-            # An identity is undecided only where a wild run leaves balls without bounds; more bits bound them.
-            bits = MOST_BITS if claim.relation == "==" else 256
-            certificate = certify(claim, batch, most_bits=bits)
-            outcome = np.concatenate([outcome, certificate.outcome])
-            agree = np.concatenate([agree, certificate.agree_bits])
-            for i in np.flatnonzero(certificate.outcome == Outcome.VIOLATED)[:4]:
-                if violating is None and confirm(claim, batch.take(int(i))) is not None:
-                    violating = batch.take(int(i))
-        if len(outcome) >= size:
+        chosen = [
+            np.flatnonzero(evaluate(claim, batch).admissible)[: size - len(block.outcome)]
+            for claim, block in zip(claims, blocks, strict=True)
+        ]
+        needed = np.unique(np.concatenate(chosen))
+        if len(needed):
+            union = batch.take(needed)
+            balls = union.to(ball(START_BITS))
+            for j, (claim, rows) in enumerate(zip(claims, chosen, strict=True)):
+                if len(rows):
+                    at = np.searchsorted(needed, rows)
+                    blocks[j] = _extended(blocks[j], claim, union, balls, at)
+        if all(len(block.outcome) >= size for block in blocks):
             break
-    return Block(outcome, agree, violating)
+    return blocks
+
+
+def _extended(block: Block, claim: Claim, batch: Batch, balls: Any, rows: np.ndarray) -> Block:
+    """A block with the certificates of some rows of a batch, which is given in balls as well."""
+    # An identity is undecided only where a wild run leaves balls without bounds; more bits bound them.
+    bits = MOST_BITS if claim.relation == "==" else 256
+    certificate = certify(claim, batch, most_bits=bits, balls=balls, rows=rows)
+    violating = block.violating
+    for i in np.flatnonzero(certificate.outcome == Outcome.VIOLATED)[:4]:
+        one = batch.take(int(rows[i]))
+        if violating is None and confirm(claim, one) is not None:
+            violating = one
+    return Block(
+        np.concatenate([block.outcome, certificate.outcome]),
+        np.concatenate([block.agree_bits, certificate.agree_bits]),
+        violating,
+    )
 
 
 def enclosed(

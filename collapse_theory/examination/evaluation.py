@@ -164,9 +164,22 @@ class Certificate:
         return int((self.outcome == outcome).sum())
 
 
-def certify(claim: Claim, batch: Batch, *, most_bits: int = MOST_BITS) -> Certificate:
-    """The claim on each instance in ball arithmetic; undecided ones again with more bits, up to ``most_bits``."""
-    result = _certify(claim, batch, START_BITS)
+def certify(
+    claim: Claim,
+    batch: Batch,
+    *,
+    most_bits: int = MOST_BITS,
+    balls: Any = None,
+    rows: np.ndarray | None = None,
+) -> Certificate:
+    """The claim on each instance in ball arithmetic; undecided ones again with more bits, up to ``most_bits``.
+
+    ``balls`` is the batch in balls of ``START_BITS``, if it is at hand already; ``rows`` the instances that are wanted.
+    """
+    result = _certify(claim, batch.to(ball(START_BITS)) if balls is None else balls)
+    if rows is not None:
+        result = Certificate(result.outcome[rows], result.ratio[rows], result.agree_bits[rows])
+        batch = batch.take(rows)
     bits = START_BITS
     while (bits := 2 * bits) <= most_bits:
         undecided = result.outcome == Outcome.UNDECIDED
@@ -175,17 +188,15 @@ def certify(claim: Claim, batch: Batch, *, most_bits: int = MOST_BITS) -> Certif
         open_ = np.flatnonzero(undecided | (result.outcome == Outcome.UNKNOWN))
         if len(open_) == 0:
             break
-        again = _certify(claim, batch.take(open_), bits)
+        again = _certify(claim, batch.take(open_).to(ball(bits)))
         result.outcome[open_] = again.outcome
         result.ratio[open_] = again.ratio
         result.agree_bits[open_] = again.agree_bits
     return result
 
 
-def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
-    ops = ball(bits)
-    balls: Any = batch.to(ops)
-    size = len(batch)
+def _certify(claim: Claim, balls: Any) -> Certificate:
+    ops, size = balls.ops, len(balls)
     state = np.ones(
         size, dtype=np.int8
     )  # +1 all hypotheses certain, 0 some undecided, -1 some false
@@ -193,8 +204,8 @@ def _certify(claim: Claim, batch: Batch, bits: int) -> Certificate:
         decided = _decided(_as_balls(hypothesis.margin(balls), ops), ops, hypothesis.strict)
         decided = np.broadcast_to(decided, size) if decided.ndim == 0 else decided
         state = np.minimum(state, decided.reshape(size, -1).min(axis=1))
-    lhs = _as_balls(per_part(claim.lhs(balls), batch), ops)
-    rhs = _as_balls(per_part(claim.rhs(balls), batch), ops)
+    lhs = _as_balls(per_part(claim.lhs(balls), balls), ops)
+    rhs = _as_balls(per_part(claim.rhs(balls), balls), ops)
     gap = rhs - lhs
     decided = ops.nonnegative(gap)
     if claim.relation == "==":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, groupby
 
 from ..claims import Claim, get_claim
@@ -83,6 +83,12 @@ def examine_all(
         return results
 
 
+def _by_domain(claims: Sequence[Claim]) -> Iterator[tuple[str, list[Claim]]]:
+    """The claims of each domain, by its name."""
+    for name, members in groupby(sorted(claims, key=lambda c: c.domain), key=lambda c: c.domain):
+        yield name, list(members)
+
+
 def _mended_id(claim: Claim) -> str:
     return claim.mended().id if claim.missing else ""
 
@@ -91,8 +97,7 @@ def _search_all(
     claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
 ) -> dict[str, Tally]:
     tallies: dict[str, Tally] = {}
-    for name, members in groupby(sorted(claims, key=lambda c: c.domain), key=lambda c: c.domain):
-        own = list(members)
+    for name, own in _by_domain(claims):
         enough = amount.instances(name)
         chunks = pool.map(
             _tally_with_mended, ((own, name, seed, index, enough) for index in count())
@@ -118,13 +123,14 @@ def _enclose_all(
     claims: Sequence[Claim], seed: int, amount: Effort, pool: Workers, progress: Progress
 ) -> dict[str, list[columns.Block]]:
     work = []
-    for claim in claims:
-        enough = amount.enclosures(claim.domain)
+    for name, members in _by_domain(claims):
+        enough = amount.enclosures(name)
         size = min(columns.BLOCK, max(1, enough // 10))
-        work += [(claim, seed, index, size) for index in range(-(-enough // size))]
+        work += [(members, seed, index, size) for index in range(-(-enough // size))]
     blocks: dict[str, list[columns.Block]] = {claim.id: [] for claim in claims}
-    for done, block in enumerate(pool.map(columns.enclose_block, work), start=1):
-        blocks[work[done - 1][0].id].append(block)
+    for done, found in enumerate(pool.map(columns.enclose_block, work), start=1):
+        for claim, block in zip(work[done - 1][0], found, strict=True):
+            blocks[claim.id].append(block)
         progress("enclosing in balls, blocks", done, len(work))
     return blocks
 

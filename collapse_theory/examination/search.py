@@ -202,21 +202,41 @@ def optimise(
     """Drive lhs/rhs up from the given instances: random neighbours, many copies of each start at once, the best of them
     the next round's start. ``part`` None means the worst part. Returns the improved instances, best first.
     """
-    where = domain(claim.domain)
-    out = []
-    for ratio, free in starts:
-        best_ratio, best = ratio, free
-        for _ in range(effort.rounds):
-            copies = {k: np.repeat(v, effort.copies, axis=0) for k, v in best.items()}
-            neighbours = perturb(rng, copies, where)
-            with np.errstate(all="ignore"):
-                evaluation = evaluate(claim, where.build(neighbours))
-            value = evaluation.worst if part is None else evaluation.ratio[:, part]
-            value = np.where(evaluation.admissible, value, -1.0)
-            winner = int(np.argmax(value))
-            if value[winner] > best_ratio:
-                best_ratio, best = float(value[winner]), take(neighbours, winner)
-            if best_ratio == np.inf:
-                break
-        out.append((best_ratio, best))
+    groups: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+    for i, (_, free) in enumerate(starts):
+        groups.setdefault(tuple(x.shape for x in free.values()), []).append(i)
+    out = list(starts)
+    for members in groups.values():
+        together = [starts[i] for i in members]
+        for i, climbed in zip(members, _climb(claim, together, rng, effort, part), strict=True):
+            out[i] = climbed
     return sorted(out, key=lambda item: -item[0])
+
+
+def _climb(
+    claim: Claim,
+    starts: list[tuple[float, Free]],
+    rng: np.random.Generator,
+    effort: Effort,
+    part: int | None,
+) -> list[tuple[float, Free]]:
+    """:func:`optimise` for starts of one shape, all at once."""
+    where, copies = domain(claim.domain), effort.copies
+    ratio = np.array([r for r, _ in starts])
+    best = {k: np.concatenate([free[k] for _, free in starts]) for k in starts[0][1]}
+    first = np.arange(len(starts)) * copies
+    for _ in range(effort.rounds):
+        crowd = {k: np.repeat(v, copies, axis=0) for k, v in best.items()}
+        neighbours = perturb(rng, crowd, where)
+        with np.errstate(all="ignore"):
+            evaluation = evaluate(claim, where.build(neighbours))
+        value = evaluation.worst if part is None else evaluation.ratio[:, part]
+        value = np.where(evaluation.admissible, value, -1.0)
+        winner = first + value.reshape(-1, copies).argmax(axis=1)
+        better = value[winner] > ratio
+        ratio = np.where(better, value[winner], ratio)
+        for name, x in neighbours.items():
+            best[name][better] = x[winner[better]]
+        if np.all(ratio == np.inf):
+            break
+    return [(float(r), take(best, i)) for i, r in enumerate(ratio)]

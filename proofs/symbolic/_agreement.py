@@ -52,7 +52,7 @@ def _of_part(part: Part, claim: Claim) -> list[str]:
         if name not in margins:
             found.append(f"{part.id}: it assumes {name!r}, which the claim does not")
             continue
-        stated = np.atleast_1d(margins[name](instance))
+        stated = np.ravel(margins[name](instance))
         if len(stated) != len(derived) or not all(map(agree, derived, stated)):
             found.append(f"{part.id}: the claim's hypothesis {name!r} is not the derived one")
     return found
