@@ -43,13 +43,13 @@ verify: $(READY)  ## Examine every claim; write results/ledger.json and the page
 	$(BIN)/collapse-theory verify --effort $(EFFORT)
 
 test: $(READY)  ## Run the fast tests
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 test-slow: $(READY)  ## Run the slow tests
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m slow
 
 test-all: $(READY)  ## Run all tests
-	$(BIN)/python -m pytest -n $(JOBS) -m ""
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m ""
 
 lint: $(READY)  ## Check style, format and generated text
 	$(BIN)/ruff check

@@ -280,7 +280,10 @@ def enclosed(
     outcomes = np.concatenate([*(b.outcome for b in blocks), extra])
     count = {o.name.lower(): int((outcomes == o).sum()) for o in Outcome}
     agree = np.concatenate([b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks])
-    consistent = int((agree >= CONSISTENT).sum()) if claim.relation == "==" else 0
+    consistent = 0
+    if claim.relation == "==":
+        consistent = int((agree >= CONSISTENT).sum())
+        agree = agree[agree >= CONSISTENT] if consistent else agree
     figures = {
         "instances": len(outcomes),
         "enclosed": count["holds"],
@@ -308,4 +311,6 @@ def enclosed(
     if claim.relation == "==":
         bits = figures["undecided_agree_to_bits"]
         reason = f"{consistent:,} consistent, both sides equal to {bits} bits at least"
+        if figures["undecided"]:
+            reason += f"; {figures['undecided']} undecided"
     return Evidence("enclosed", Status.ENCLOSED, reason, figures), None

@@ -10,8 +10,16 @@ from collapse_theory.examination.columns import UNDEFINED
 from collapse_theory.files import write_json
 
 CLAIMS = all_claims()
-EVERY = pytest.mark.parametrize("claim_id", CLAIMS)
 HOLDING = [claim for claim in CLAIMS.values() if claim.expected == "holds"]
+
+
+def of(claim, *values, name=""):
+    """Parameters of a test about a claim. Tests of one claim run in one process, which examines it once."""
+    name = f"{claim.id}-{name}" if name else claim.id
+    return pytest.param(*values, id=name, marks=pytest.mark.xdist_group(claim.id))
+
+
+EVERY = pytest.mark.parametrize("claim_id", [of(c, c.id) for c in CLAIMS.values()])
 
 NOT_KNOWN_NECESSARY: dict[tuple[str, str], str] = {}
 """Hypotheses (claim id, hypothesis id) without a witness, each with the reason why that is so."""
@@ -45,7 +53,7 @@ def test_balls_decide_nearly_every_instance(quick, claim_id):
     assert sum(figures[name] for name in outcomes) == figures["instances"]
 
 
-@pytest.mark.parametrize("claim", [c for c in HOLDING if c.tight], ids=lambda c: c.id)
+@pytest.mark.parametrize("claim", [of(c, c) for c in HOLDING if c.tight])
 def test_a_tight_claim_saves_an_instance_that_attains_it(quick, claim):
     figures = quick(claim.id).evidence["tight"].figures
     for name in claim.parts or ("bound",):
@@ -60,7 +68,7 @@ def test_a_tight_claim_saves_an_instance_that_attains_it(quick, claim):
 
 @pytest.mark.parametrize(
     ("claim", "part"),
-    [pytest.param(c, p, id=f"{c.id}-{name}") for c in HOLDING for p, name in part_names(c)],
+    [of(c, c, p, name=name) for c in HOLDING for p, name in part_names(c)],
 )
 def test_a_tightened_twin_is_refuted(quick, claim, part):
     """A tight bound times 0.999 is false, a loose one times 0.999 of its looseness."""
@@ -76,7 +84,7 @@ def test_a_tightened_twin_is_refuted(quick, claim, part):
 
 @pytest.mark.parametrize(
     ("claim", "dropped"),
-    [pytest.param(c, h.id, id=f"{c.id}-{h.id}") for c in HOLDING for h in c.hypotheses],
+    [of(c, c, h.id, name=h.id) for c in HOLDING for h in c.hypotheses],
 )
 def test_each_hypothesis_is_necessary(quick, tmp_path, claim, dropped):
     """Without it the claim is refuted, by a stored witness that replays and that the hypothesis excludes."""
@@ -84,7 +92,9 @@ def test_each_hypothesis_is_necessary(quick, tmp_path, claim, dropped):
     if (claim.id, dropped) in NOT_KNOWN_NECESSARY:
         assert stored == "not known necessary"
         return
-    if stored == UNDEFINED:  # no instance could refute what is not defined: a division by 0, the logarithm of 0
+    if (
+        stored == UNDEFINED
+    ):  # no instance could refute what is not defined: a division by 0, the logarithm of 0
         assert claim.hypothesis(dropped).strict
         return
     witness = read_witness(write_json(tmp_path / "witness.json", stored))
@@ -99,9 +109,7 @@ def test_the_list_of_exceptions_speaks_of_claims_that_exist():
         assert reason
 
 
-@pytest.mark.parametrize(
-    "claim", [c for c in CLAIMS.values() if c.expected == "refuted"], ids=lambda c: c.id
-)
+@pytest.mark.parametrize("claim", [of(c, c) for c in CLAIMS.values() if c.expected == "refuted"])
 def test_a_refuted_claim_has_a_witness_and_its_missing_hypotheses_exclude_it(
     quick, tmp_path, claim
 ):
