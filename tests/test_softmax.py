@@ -199,7 +199,7 @@ def test_symbols_give_the_textbook_formulas():
 
     w = np.array([[sympy.Symbol(f"w{k}", real=True)] for k in range(3)])
     x, a = np.array([[sympy.Symbol("x", real=True)]]), np.array([sympy.Symbol("a", real=True)])
-    loss = softmax.loss(SYMBOLIC, w, x, np.array([2]), a)
+    loss = softmax.loss(SYMBOLIC, w, x, np.array([2]), a)[()]
     gradient = softmax.gradient(SYMBOLIC, w, x, np.array([2]), a)
     for k in range(3):
         assert sympy.simplify(sympy.diff(loss, w[k, 0]) - gradient[k, 0]) == 0
