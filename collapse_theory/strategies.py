@@ -156,6 +156,7 @@ def _free(
         "decay_absolute": knob(0.0, 0.0, 1.0, 0.01),
         "step_fraction": knob(*step_sizes),
         "step_inverse_decay": np.zeros(lead),
+        "step_by_radius": np.zeros(lead),
     }
     assert set(knobs) == set(KNOBS)
     return {

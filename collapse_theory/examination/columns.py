@@ -63,7 +63,9 @@ def searched(
     climbed: list[tuple[float, Free]] = []
     for part, items in enumerate(parts):
         # Climbing on an identity would climb on its rounding.
-        starts = [] if claim.relation == "==" else items[: effort.starts]
+        half = effort.starts // 2
+        starts = items[: effort.starts - half] + tally.loose[part].items[:half]
+        starts = [] if claim.relation == "==" else starts
         improved = optimise(claim, starts, rng, effort, part=part)
         climbed += improved
         parts[part] = sorted(improved + items, key=lambda item: -item[0])

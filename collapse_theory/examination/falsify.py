@@ -92,7 +92,9 @@ def falsify(
         found, refused = confirmed(claim, chosen.values(), wanted=CANDIDATES)
         rounding += refused
         if number and not found and stage.best and claim.relation != "==":
-            starts = [item for best in stage.best for item in best.items[: effort.starts]]
+            half = effort.starts // 2
+            starts = [item for best in stage.best for item in best.items[: effort.starts - half]]
+            starts += [item for loose in stage.loose for item in loose.items[:half]]
             rng = generator(seed, claim.id, "falsify", int(small))
             climbed = optimise(claim, starts, rng, effort, part=None)
             found, _ = confirmed(claim, [c for c in climbed if c[0] > 1], wanted=1)

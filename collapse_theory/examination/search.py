@@ -26,6 +26,8 @@ KEEP = 16
 """Instances kept per chunk and kind (largest ratios first)."""
 SUSPECTS = 1024
 """Float violations of a claim that are put to the balls, largest first."""
+LOOSE = 0.99
+"""Equality cases, which a tight claim has many of, are poor places to climb from: as many climbs begin below this."""
 HISTOGRAM = 50
 """Bins of the ratio on [0, 1], for the report's figure."""
 
@@ -61,7 +63,8 @@ class Found:
 
 @dataclass
 class Tally:
-    """What a search knows of one claim. ``best`` are nontrivial admissible instances by part; ``dropped`` those that
+    """What a search knows of one claim. ``best`` are nontrivial admissible instances by part, ``loose`` the best of those
+    that leave some room, where a climb can begin; ``dropped`` those that
     violate one hypothesis alone, by its id, worst first; ``undefined`` counts such instances whose sides are no numbers."""
 
     drawn: int = 0
@@ -70,6 +73,7 @@ class Tally:
     worst: np.ndarray = field(default_factory=lambda: np.zeros(1))
     suspects: Found = field(default_factory=Found)
     best: list[Found] = field(default_factory=list)
+    loose: list[Found] = field(default_factory=list)
     dropped: dict[str, Found] = field(default_factory=dict)
     dropped_count: dict[str, int] = field(default_factory=dict)
     undefined: dict[str, int] = field(default_factory=dict)
@@ -82,7 +86,12 @@ class Tally:
         self.worst = np.maximum(self.worst, other.worst)
         self.suspects.merge(other.suspects, SUSPECTS)
         self.best = self.best or [Found() for _ in other.best]
-        for mine, theirs in zip(self.best, other.best, strict=True):
+        self.loose = self.loose or [Found() for _ in other.loose]
+        pairs = (
+            *zip(self.best, other.best, strict=True),
+            *zip(self.loose, other.loose, strict=True),
+        )
+        for mine, theirs in pairs:
             mine.merge(theirs, 2 * KEEP)
         for name, found in other.dropped.items():
             self.dropped.setdefault(name, Found()).merge(found, 2 * KEEP)
@@ -154,9 +163,12 @@ def tally(claim: Claim, free: Free, batch: Batch) -> Tally:
     with np.errstate(all="ignore"):
         below = np.flatnonzero(admissible & ~evaluation.broken & batch.nontrivial)
     for part in range(ratio.shape[1]):
-        found = Found()
-        found.add(np.minimum(ratio[:, part], 1.0), free, below)
+        found, loose = Found(), Found()
+        used = np.minimum(ratio[:, part], 1.0)
+        found.add(used, free, below)
+        loose.add(used, free, below[used[below] < LOOSE], KEEP // 2)
         out.best.append(found)
+        out.loose.append(loose)
     for j, hypothesis in enumerate(claim.hypotheses):
         others = np.delete(evaluation.holds, j, axis=0).all(axis=0)
         alone = others & ~evaluation.holds[j]

@@ -213,6 +213,8 @@ def draw_knobs(rng: np.random.Generator, lead: tuple[int, ...]) -> Free:
     inverse[unit] = rng.choice([1.0, 0.5, 1.5], len(unit[0]))
     fraction[unit] = 0.0
     knobs["step_fraction"], knobs["step_inverse_decay"] = fraction, inverse
+    # Step sizes measured by r^2/2, which needs no probabilities, instead of T.
+    knobs["step_by_radius"] = (rng.random(lead) < 0.06).astype(float)
     return knobs
 
 
@@ -221,7 +223,7 @@ def settle(step: S, knobs: Free) -> S:
 
     ``r = max|x_i| slack_radius``, ``pbar = min(1, max L_i slack_pbar)``, ``T = tr M slack_curvature``,
     ``lam = decay_absolute + decay_relative T``,
-    ``eta = step_fraction 2/|2 lam + T| + step_inverse_decay/|lam|``.
+    ``eta = step_fraction 2/|2 lam + T| + step_inverse_decay/|lam|``, with r^2/2 for T if ``step_by_radius``.
     """
     up, down = 1 + HAIR, 1 - HAIR
     curvature = step.trace * knobs["slack_curvature"] * up
@@ -230,15 +232,17 @@ def settle(step: S, knobs: Free) -> S:
     def reciprocal(x: np.ndarray) -> np.ndarray:
         return 1 / np.where(x == 0, 1.0, np.abs(x))
 
+    radius = step.feature_norms.max(axis=-1)
+    bound = np.where(knobs["step_by_radius"] > 0.5, radius * radius / 2, curvature)
     step_size = down * (
-        knobs["step_fraction"] * 2 * reciprocal(2 * decay + curvature)
+        knobs["step_fraction"] * 2 * reciprocal(2 * decay + bound)
         + knobs["step_inverse_decay"] * reciprocal(decay)
     )
     return changed(
         step,
         step_size=np.clip(step_size, -1e60, 1e60),
         weight_decay=decay,
-        radius=step.feature_norms.max(axis=-1) * knobs["slack_radius"] * up,
+        radius=radius * knobs["slack_radius"] * up,
         pbar=np.minimum(step.means.max(axis=-1) * knobs["slack_pbar"] * up, 1.0),
         curvature=curvature,
     )
@@ -287,6 +291,7 @@ KNOBS = (
     "decay_absolute",
     "step_fraction",
     "step_inverse_decay",
+    "step_by_radius",
 )
 
 

@@ -140,7 +140,11 @@ def draw_steady(rng: np.random.Generator, shape: Shape, size: int, *, rare: floa
         "labels": labels,
         "example_weights": weights,
         "step_fraction": fraction,
-        **{name: x for name, x in knobs.items() if name != "step_inverse_decay"},
+        **{
+            name: x
+            for name, x in knobs.items()
+            if name not in ("step_inverse_decay", "step_by_radius")
+        },
         # Whether T is measured in the run or needs no knowledge of the probabilities.
         "measured": rng.choice([1.0, 0.0], size),
     }

@@ -15,13 +15,13 @@ SIZES = {"K": 3, "n": 1, "N": 1, "T": 2, "pair": 2, "S": 1}
 """Sizes of axes that are not given; S are seen rows."""
 
 
-def symbolic(domain_name: str, **sizes: int) -> Any:
+def symbolic(domain_name: str, **sizes: Any) -> Any:
     """An instance of a domain with real symbols as entries and no batch axis.
 
     A field's symbol is its name in the batch type's ``SYMBOLS`` and its indices from 0, in the order of its axes:
     ``w_{k}_{j}``, ``x_{i}_{j}``, ``a_{i}``, ``eta``, ``lam``, ``T``; in a run ``x_{t}_{i}_{j}``, ``eta_{t}``. ``sizes``
-    are the axes' sizes by name (K labels, n dimensions, N examples, T steps) and the values of integer fields that are
-    single numbers. Every target is label K - 1.
+    are the axes' sizes by name (K labels, n dimensions, N examples, T steps) and the values of integer fields: one for
+    all entries, or one for each (``mask=(1, 0)``). Every target is label K - 1.
     """
     kind: type[Batch] = domain(domain_name).batch_type
     known = {axis for axes in kind.AXES.values() for axis in axes} | kind.INTEGERS
