@@ -61,6 +61,14 @@ def formal(claim: Claim) -> Evidence:
     return Evidence("formal", Status.UNDECIDED, reason)
 
 
+def derivation(claim: Claim) -> Any:
+    """The claim's derivation (with ``sizes``, ``check()`` and ``formulas()``), or None outside a checkout or without one."""
+    base = root()
+    if base is None or not (base / "proofs" / "symbolic" / f"{claim.id}.py").is_file():
+        return None
+    return _load(f"proofs.symbolic.{claim.id}").derive()
+
+
 def symbolic(claim: Claim) -> Evidence:
     """The column *symbolic*: the claim's derivation, every line checked anew."""
     base = root()

@@ -1,10 +1,19 @@
-"""The ledger for people: a table for the terminal, the same as plain text, a self-contained HTML page.
+"""The ledger for people: a table for the terminal, the same as plain text, a self-contained HTML page; claims in LaTeX.
 
-All take a ledger as :func:`collapse_theory.examination.ledger.ledger` makes it, or its JSON read back. rich and matplotlib
-are loaded when first needed.
+The first three take a ledger as :func:`collapse_theory.examination.ledger.ledger` makes it, or its JSON read back. rich and
+matplotlib are loaded when first needed.
 """
 
 from ._html import html_page
+from ._latex import latex_document, latex_fragment, theorem, theorem_table
 from ._tables import plain_table, terminal_table
 
-__all__ = ["html_page", "plain_table", "terminal_table"]
+__all__ = [
+    "html_page",
+    "latex_document",
+    "latex_fragment",
+    "plain_table",
+    "terminal_table",
+    "theorem",
+    "theorem_table",
+]

@@ -218,6 +218,8 @@ def _canonical(coefficient: Expr, limits: tuple[Limit, ...]) -> tuple[Expr, Term
     if not _is_flat(monomial):
         monomial = expand(monomial)
     limits = tuple(limit for limit in limits if limit[0] in monomial.free_symbols)
+    if not limits:
+        return number, (monomial, ())
     inner = [s for s in monomial.atoms(Symbol) if s.name.startswith(_CANONICAL)]
     level = 1 + max((int(s.name.split("_")[2]) for s in inner if s.name[7:8].isdigit()), default=0)
     best: tuple[str, Term] | None = None

@@ -126,6 +126,9 @@ class Context:
             statement = self[name].statement
             if statement.relation != "==":
                 raise Refused(f"{name!r} is no equation")
+            if any(self.kind(assumed) == "induction" for assumed in self.assumptions(name)):
+                # Rewriting would apply it at every index, and it is assumed at one.
+                raise Refused(f"{name!r} rests on an induction hypothesis")
             expression = rewrite(expression, statement.lhs, statement.rhs)
         return expression
 
@@ -281,15 +284,22 @@ class Derivation:
         symbols = {s: self.names[s.name] for s in expression.atoms(Symbol) if s.name in self.names}
         return latex(expression, symbol_names=symbols)
 
-    def latex(self) -> str:
-        """The lines as an `align` environment (amsmath), each with its sentence."""
-        rows = []
-        for number, line in enumerate(self.lines, start=1):
-            rows.append(rf"\intertext{{{line.sentence}}}")
+    def formulas(self) -> list[tuple[str, str]]:
+        """Every line as (sentence, formula), in LaTeX; lines are numbered from 1."""
+        shown = []
+        for line in self.lines:
             lhs, rhs = (self._latex(side) for side in (line.statement.lhs, line.statement.rhs))
             sign = {"==": "=", "<=": r"\le"}[line.statement.relation]
             if getattr(line.rule, "defines", False):
                 sign = ":="
-            end = "" if number == len(self.lines) else r" \\"
-            rows.append(rf"{lhs} &{sign} {rhs} \tag{{{number}}}{end}")
+            shown.append((line.sentence, rf"{lhs} {sign} {rhs}"))
+        return shown
+
+    def latex(self) -> str:
+        """The lines as an `align` environment (amsmath), each with its sentence."""
+        rows = []
+        lines = self.formulas()
+        for number, (sentence, formula) in enumerate(lines, start=1):
+            end = "" if number == len(lines) else r" \\"
+            rows += [rf"\intertext{{{sentence}}}", rf"{formula} \tag{{{number}}}{end}"]
         return "\n".join([r"\begin{align}", *rows, r"\end{align}", ""])

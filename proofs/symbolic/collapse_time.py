@@ -1,0 +1,107 @@
+"""`collapse_time`: `|D_T| <= eps` if `sum -ln(1 - eta_t lam) >= ln(|D_0|/eps)`."""
+
+from sympy import Product, Sum, Symbol, log
+from sympy import S as Numbers
+
+from . import _bounds, _logmean, _step, _times, _times_rows, trajectory
+from ._conclude_runs_steady import EVERY_STEP, conclude_steady
+from ._derivation import Derivation, Goal, Line, at_most, equal
+from ._rules import Assume, Combine, Term
+from ._symbols import LATEX, RANGES, Step, t
+from ._times import constant
+from ._times_logs import FromLogarithms
+from ._times_positive import Positive
+from ._types import Expr
+from .trajectory import s
+
+SIZES = (
+    "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
+    "every line; no size is fixed. Only the conclusion is written out, for 2 steps, 3 labels, 1 coordinate "
+    "and 1 example, to be compared with the claim's own formula."
+)
+NAMES = LATEX | {"eps": r"\varepsilon", "epspos": r"\varepsilon_{+}", "share": "c^{+}"}
+
+
+def derive() -> Derivation:
+    """The bound from above of `trajectory`, then logarithms."""
+    q = Step(time=t)
+    lines = (
+        *_step.loss(q),
+        *_logmean.logmean(q),
+        *_step.recursion(q),
+        *_step.quadratic(q),
+        *_bounds.hypotheses(q),
+        *_times.upper(q),
+        *trajectory.run(q),
+        *trajectory.above(q),
+        *_times.steady(q, ("lam",)),
+        _times_rows.decayed(q)[0],
+        *collapse(q),
+    )
+    own = ("positive_factor", "positive_distance", "long_enough")
+    return Derivation(
+        claim="collapse_time",
+        lines=lines,
+        goals=(Goal("collapse_time", "collapse_time", (*EVERY_STEP, *own)),),
+        sizes=SIZES,
+        ranges=RANGES,
+        conclude=conclude_steady(
+            steps=2,
+            dim=1,
+            each={name: (name,) for name in (*EVERY_STEP, "positive_factor")},
+            at_the_end={name: (name,) for name in own[1:]},
+        ),
+        names=NAMES,
+    )
+
+
+def collapse(q: Step) -> list[Line]:
+    """From logarithms to the product, and to the distance."""
+    eps, bound = Symbol("eps", real=True), Symbol("epspos", positive=True)
+
+    def share(time: Expr) -> Expr:
+        return Step(time=time).name("share", positive=True)
+
+    norm, first = (Step(time=time).name("norm", nonnegative=True) for time in (t, Numbers.Zero))
+    steps = (s, 0, t - 1)
+    decay = 1 - Step(time=s).eta * constant("lam")
+    left = Product(share(s), steps)
+    return [
+        Line(
+            "positive_factor",
+            equal(share(t), 1 - q.eta * q.lam),
+            Positive(),
+            "Hypothesis: every factor of decay is positive,",
+        ),
+        Line("positive_distance", equal(bound, eps), Positive(), "$\\varepsilon$ is,"),
+        Line(
+            "long_enough",
+            at_most(log(first / eps), Sum(-log(decay), steps)),
+            Assume(),
+            "and there are enough steps.",
+        ),
+        Line(
+            "in_logarithms",
+            at_most(log(first / bound), Sum(-log(share(s)), steps)),
+            Combine(
+                (Term(1, ("long_enough",)),),
+                unfold=("positive_factor", "positive_distance", "steady_lam"),
+            ),
+            "In terms of these positive numbers,",
+        ),
+        Line(
+            "in_products",
+            at_most(first * left, bound),
+            FromLogarithms("in_logarithms", left),
+            "take exponentials; if $|D_0| = 0$ the left side is $0$.",
+        ),
+        Line(
+            "collapse_time",
+            at_most(norm, eps),
+            Combine(
+                (Term(1, ("decayed",)), Term(1, ("in_products",))),
+                unfold=("positive_factor", "positive_distance", "steady_lam"),
+            ),
+            "The product bounds $|D_t|$: the claim.",
+        ),
+    ]
