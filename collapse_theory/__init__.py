@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .errors import InputError
     from .examination import Result, Status, Verdict, assert_claim, examine, falsify
     from .instances import Run, Step
+    from .normalization import feature_radius
     from .trajectories import LinearConfig, LinearRuns, train_linear_heads
 
 _HOME = {
@@ -39,6 +40,7 @@ _HOME = {
     "assert_claim": "examination",
     "examine": "examination",
     "falsify": "examination",
+    "feature_radius": "normalization",
     "Run": "instances",
     "Step": "instances",
     "LinearConfig": "trajectories",
@@ -65,6 +67,7 @@ __all__ = [
     "ball",
     "examine",
     "falsify",
+    "feature_radius",
     "get_claim",
     "train_linear_heads",
 ]

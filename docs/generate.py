@@ -11,12 +11,15 @@ Sources: the claims themselves, and docs/ledger.json, the ledger of `make verify
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import pkgutil
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
-from collapse_theory import Claim, all_claims
+from collapse_theory import Claim, all_claims, claims
 from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import write_text
@@ -66,8 +69,9 @@ def claims_page() -> str:
     for claim in all_claims().values():
         parts.append(f"## {claim.id}\n\n{claim.title}.")
         parts.append(f"$${claim.latex}$$")
-        lines = [f"- `{h.id}`: ${h.latex}$" for h in claim.hypotheses]
-        parts.append("Hypotheses:\n\n" + "\n".join(lines))
+        if claim.hypotheses:
+            lines = [f"- `{h.id}`: ${h.latex}$" for h in claim.hypotheses]
+            parts.append("Hypotheses:\n\n" + "\n".join(lines))
         if claim.missing:
             lines = [f"- `{h.id}`: ${h.latex}$" for h in claim.missing]
             parts.append("Missing, and enough to mend it:\n\n" + "\n".join(lines))
@@ -80,10 +84,20 @@ def claims_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def module_of(claim: Claim) -> ModuleType:
+    """The module whose file states the claim; a file may state several."""
+    for info in pkgutil.iter_modules(claims.__path__):
+        if not info.name.startswith("_"):
+            module = importlib.import_module(f"{claims.__name__}.{info.name}")
+            if claim in (getattr(module, "CLAIMS", None) or (module.CLAIM,)):
+                return module
+    raise LookupError(claim.id)
+
+
 def sources(claim: Claim) -> str:
     """Links to what the checkout holds of a claim."""
     places = {
-        "Statement": f"collapse_theory/claims/{claim.id}.py",
+        "Statement": Path(str(module_of(claim).__file__)).relative_to(ROOT).as_posix(),
         "Derivation": f"proofs/symbolic/{claim.id}.py",
     }
     links = [f"[{name}](../{path})" for name, path in places.items() if (ROOT / path).exists()]

@@ -8,29 +8,12 @@ from dataclasses import dataclass
 
 from sympy import Add, Function, Integer, Mul, Pow, S, Symbol, cosh, exp, sinh, tanh
 
-from ._algebra import derivative, heads, substitute
+from ._algebra import derivative, substitute
 from ._derivation import Context, Refused, Statement
-from ._inference import _same  # pyright: ignore[reportPrivateUsage]
+from ._inference import _same, free, undefined  # pyright: ignore[reportPrivateUsage]
 from ._rules import Combine, Define, Differentiate, Term
 from ._signs import is_real
 from ._types import Expr
-
-
-def free(name: str, variable: Symbol, so_far: Context) -> None:
-    """Refuse unless line `name` holds for every value of `variable`, the rest being fixed."""
-    for assumed in so_far.assumptions(name):
-        statement = so_far[assumed].statement
-        if variable in heads(statement.lhs) | heads(statement.rhs):
-            raise Refused(f"{name!r} rests on {assumed!r}, which speaks of {variable}")
-
-
-def undefined(variable: Symbol, so_far: Context) -> None:
-    """Refuse if a definition so far speaks of `variable`, or if it is an index or of no known sign."""
-    if variable in so_far.ranges or not variable.is_nonnegative:
-        raise Refused(f"{variable} is no variable that is >= 0")
-    for name, definition in so_far.definitions().items():
-        if variable in heads(definition.lhs) | heads(definition.rhs):
-            raise Refused(f"the definition {name!r} speaks of {variable}")
 
 
 def smooth(expression: Expr, variable: Symbol) -> bool:

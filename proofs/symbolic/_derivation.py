@@ -187,7 +187,8 @@ class Part:
 
     `hypotheses` maps a hypothesis id to its margins (one per step or example, >= 0 where it holds);
     `structural` names those that are built into the set-up; `loss` is what the derivation started from (for a run:
-    at its first step). `sizes` are the axes' sizes of the claim's domain, as `collapse_theory.instances.symbolic` takes them.
+    at its first step). `sizes` are the axes' sizes of the claim's domain, as `collapse_theory.instances.symbolic` takes
+    them.
     A side of an identity between vectors is a tuple, one entry for each coordinate. A refutation has `refutes` set: then
     `lhs > rhs` at `witness`, where every margin is >= 0.
     """

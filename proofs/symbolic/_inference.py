@@ -12,6 +12,23 @@ from ._signs import is_nonnegative
 from ._types import Expr
 
 
+def free(name: str, variable: Symbol, so_far: Context) -> None:
+    """Refuse unless line `name` holds for every value of `variable`, the rest being fixed."""
+    for assumed in so_far.assumptions(name):
+        statement = so_far[assumed].statement
+        if variable in heads(statement.lhs) | heads(statement.rhs):
+            raise Refused(f"{name!r} rests on {assumed!r}, which speaks of {variable}")
+
+
+def undefined(variable: Symbol, so_far: Context) -> None:
+    """Refuse if a definition so far speaks of `variable`, or if it is an index or of no known sign."""
+    if variable in so_far.ranges or not variable.is_nonnegative:
+        raise Refused(f"{variable} is no variable that is >= 0")
+    for name, definition in so_far.definitions().items():
+        if variable in heads(definition.lhs) | heads(definition.rhs):
+            raise Refused(f"the definition {name!r} speaks of {variable}")
+
+
 @dataclass(frozen=True)
 class Monotone:
     """The margin is >= 0 at 0 and its derivative is a combination that is >= 0 for `variable >= 0`."""
@@ -29,6 +46,9 @@ class Monotone:
         margin = statement.margin
         if statement.relation != "<=" or not self.variable.is_nonnegative:
             raise Refused("needs an inequality in a variable that is >= 0")
+        undefined(self.variable, so_far)
+        for name in self.uses:
+            free(name, self.variable, so_far)
         if not _is_smooth(margin):
             raise Refused("is not visibly smooth")
         if not is_nonnegative(margin.xreplace({self.variable: S.Zero})):

@@ -348,6 +348,25 @@ EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
         ([Line("it", at_most(0, 1 / (1 + v)), Monotone(v, ()), "")], "smooth"),
         (
             [
+                assumed("p", at_most(1, v)),
+                Line(
+                    "it",
+                    at_most(3 * v / 2, v**2),
+                    Monotone(v, (Term(2, ("p",)), Term(Rational(1, 2)))),
+                    "",
+                ),
+            ],
+            "speaks of v",
+        ),
+        (
+            [
+                Line("p", equal(y_, v), Define(), ""),
+                Line("it", at_most(2 * v * y_, v**2), Monotone(v, (Term(-2, ("p",)),)), ""),
+            ],
+            "speaks of v",
+        ),
+        (
+            [
                 Line("p", at_most(1, exp(v)), Monotone(v, (Term(exp(v)),)), ""),
                 Line("it", at_most(1, exp(x_)), Even("p", v, x_), ""),
             ],

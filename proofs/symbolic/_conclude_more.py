@@ -1,0 +1,69 @@
+"""Conclusions about vectors, heads and single points at a small size, in the symbols of the claims' instances."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ._derivation import Derivation, Goal, Part
+from ._small import Small, Table, Values
+from ._symbols import base_name
+from ._times_positive import Nonzero, Positive
+from ._types import Expr
+
+
+@dataclass(frozen=True)
+class Written:
+    """A derivation at a small size: `table` has the entries, and values for names that the derivation defines.
+
+    `sizes` are the axes' sizes and integer fields of the claim's domain, `structural` the hypotheses that are built in.
+    """
+
+    derivation: Derivation
+    table: Table
+    dim: int
+    sizes: Mapping[str, int]
+    labels: int = 3
+    examples: int = 1
+    structural: tuple[str, ...] = ()
+
+    @cached_property
+    def small(self) -> Small:
+        """General expressions written out; the name that a strict hypothesis introduces stands for its expression."""
+        definitions = list(self.derivation.context().definitions().values())
+        definitions += [
+            line.statement
+            for line in self.derivation.lines
+            if isinstance(line.rule, (Positive, Nonzero))
+        ]
+        return Small(
+            self.table,
+            [d for d in definitions if base_name(d.lhs) not in self.table],
+            labels=self.labels,
+            dim=self.dim,
+            examples=self.examples,
+        )
+
+    def margins(self, name: str, places: Iterable[Values] = ({},)) -> tuple[Expr, ...]:
+        """The margin of an assumed line at each of the places."""
+        margin = self.derivation[name].statement.margin
+        return tuple(self.small(margin, place) for place in places)
+
+    def part(
+        self,
+        goal: Goal,
+        hypotheses: Mapping[str, tuple[Expr, ...]],
+        *,
+        start: Expr,
+        at: Values | None = None,
+    ) -> Part:
+        """The goal's line, written out at the values `at` of its free indices; `start` is what the derivation starts from."""
+        statement = self.derivation[goal.line].statement
+        return Part(
+            id=goal.id,
+            hypotheses=hypotheses,
+            structural=self.structural,
+            loss=self.small(start),
+            lhs=self.small(statement.lhs, at),
+            rhs=self.small(statement.rhs, at),
+            sizes=self.sizes,
+        )

@@ -1,0 +1,51 @@
+"""The softmax of one feature in a head, and how its lines are written out in the symbols of the domain `head`."""
+
+from collections.abc import Iterable
+
+from . import _losses
+from ._conclude_more import Written
+from ._derivation import Derivation, Goal, Line, Part
+from ._small import Table, real
+from ._symbols import LATEX, RANGES, Step, i
+
+LABELS, DIM = 3, 2
+PAIR: Table = {
+    "w_u": lambda j: real(f"w_0_{j - 1}"),
+    "w_v": lambda j: real(f"w_1_{j - 1}"),
+    "w": lambda k, j: real(f"w_{k - 1}_{j - 1}"),
+    "x": lambda i, j: real(f"x_{j - 1}"),
+}
+"""Entries of a head with one feature; labels count from 1."""
+
+
+def softmax(q: Step) -> list[Line]:
+    """Logits, the normaliser, and the probabilities of u and v."""
+    return [line for line in _losses.softmax(q) if line.name != "p_y"]
+
+
+def until(lines: Iterable[Line], last: str) -> list[Line]:
+    """The lines up to the one named `last`."""
+    listed = list(lines)
+    return listed[: [line.name for line in listed].index(last) + 1]
+
+
+def derivation(claim: str, lines: Iterable[Line], goals: Iterable[str], sizes: str) -> Derivation:
+    """The lines; each goal holds without any hypothesis."""
+    return Derivation(
+        claim=claim,
+        lines=tuple(lines),
+        goals=tuple(Goal(goal, goal, ()) for goal in goals),
+        sizes=sizes,
+        ranges=RANGES,
+        conclude=conclude,
+        names=LATEX,
+    )
+
+
+def conclude(derivation: Derivation) -> tuple[Part, ...]:
+    """The goals for 3 labels, 2 coordinates and one feature, the first; all start from the normaliser of the softmax."""
+    written = Written(
+        derivation, table=PAIR, dim=DIM, sizes={"K": LABELS, "n": DIM, "unseen": 2}, labels=LABELS
+    )
+    start = derivation["Z"].statement.rhs.xreplace({i: 1})
+    return tuple(written.part(goal, {}, start=start, at={i: 1}) for goal in derivation.goals)
