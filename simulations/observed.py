@@ -1,7 +1,7 @@
 """Recorded runs on real data as instances of the claims' domains: what the ledger's column *observed* is measured on.
 
-Softmax regression on the digits, three classes never shown, full batch and minibatches. Every claim about a step or a run is
-evaluated on these; a claim needs nothing here to be observed.
+Softmax regression on the digits, three classes never shown, full batch and minibatches, by the library and, for tricks, by
+torch. Every claim is evaluated on the recorded instances of its domain; a claim needs nothing here to be observed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import numpy as np
 from collapse_theory.instances import Batch
 from collapse_theory.trajectories import CURVATURES, LinearRuns, as_run, as_steps
 
-from .digits import digits_runs
+from . import observed_views as views
+from .digits import digits_runs, load_digits
+from .observed_tricks import observed_tricks, rare_labels
 
 
 @dataclass(frozen=True)
 class Observation:
-    """``batch`` are instances from ``runs``, the record called ``name``; ``facts`` describes all of it, JSON-ready."""
+    """``batch`` are instances from ``runs`` (None where torch did the training), the record called ``name``; ``facts``
+    describes all of it, JSON-ready."""
 
     name: str
     batch: Batch
-    runs: LinearRuns
+    runs: LinearRuns | None
     facts: dict[str, Any]
 
 
@@ -50,7 +53,8 @@ def facts(runs: LinearRuns) -> dict[str, Any]:
 
 
 def observations(*, seed: int = 0, thorough: bool = True) -> Iterator[Observation]:
-    """Instances from a full-batch and a minibatch run; fewer steps and heads unless ``thorough``.
+    """Instances from a full-batch and a minibatch run, from the same seen in other ways, from runs in which a label of the
+    pair is rare, and from torch's runs with tricks; fewer steps and heads unless ``thorough``.
 
     Raises :class:`~collapse_theory.errors.InputError` when scikit-learn is not installed.
     """
@@ -66,3 +70,27 @@ def observations(*, seed: int = 0, thorough: bool = True) -> Iterator[Observatio
                     name, as_steps(runs, tuple(pair), heads=[head], at=at), runs, shown
                 )
             yield Observation(name, as_run(runs, (0, 1), heads=[head]), runs, shown)
+    yield from _others(seed, thorough)
+
+
+def _others(seed: int, thorough: bool) -> Iterator[Observation]:
+    """The observations of all domains but plain steps and runs, and rare labels."""
+    few: dict[str, Any] = {"edges": (0.1, 0.5, 0.999), "repeats": 1, "batch_size": 32}
+    short = digits_runs(seed=seed, steps=40, **few)
+    free = digits_runs(seed=seed, steps=20, **few | {"weight_decays": (0.0, 1e-2)})
+    digits = load_digits()
+    for name, batch, shown in (*views.steady(short), *rare_labels(seed=seed)):
+        yield Observation(name, batch, short, shown)
+    for view in (views.heads, views.vectors, views.spectra):
+        for name, batch, shown in view(short):
+            yield Observation(name, batch, short, shown)
+    for name, batch, shown in views.probes(free):
+        yield Observation(name, batch, free, shown)
+    for name, batch, shown in views.resting(digits.features, seed=seed):
+        yield Observation(name, batch, None, shown)
+    steps = 60 if thorough else 20
+    with_tricks = observed_tricks(
+        digits.features, digits.labels, classes=digits.classes, seed=seed, steps=steps
+    )
+    for name, batch, shown in with_tricks:
+        yield Observation(name, batch, None, shown)

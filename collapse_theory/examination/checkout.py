@@ -22,6 +22,7 @@ import numpy as np
 
 from ..claims import Claim
 from ..errors import InputError
+from ..instances import domain
 from .columns import number
 from .evaluation import evaluate
 from .evidence import Evidence, Status
@@ -152,7 +153,8 @@ def observe(claim: Claim, observations: Sequence[Any]) -> Evidence:
         return Evidence(
             "observed", Status.UNDECIDED, "no recorded step meets the hypotheses", figures
         )
-    what = "steps" if claim.domain == "step" else "runs"
+    what = "steps" if claim.domain.endswith("step") else "instances"
+    what = "runs" if domain(claim.domain).runs else what
     if above:
         reason = f"{above} of {met} recorded {what} are above the bound"
         figures |= {"confirmed": confirmed, "failed": claim.expected == "holds"}

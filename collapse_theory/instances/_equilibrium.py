@@ -50,7 +50,7 @@ class Equilibrium(Batch):
 
     def check(self) -> None:
         if np.any(self.unseen < 1):
-            raise InputError(f"unseen: got {self.unseen}, expected at least 1 unseen row")
+            raise InputError(f"unseen: got {self.unseen[0]}, expected at least 1 unseen row")
 
     @cached_property
     def square(self) -> Array:

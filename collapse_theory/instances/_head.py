@@ -53,13 +53,17 @@ class Head(Batch):
         if count < 3:
             raise InputError(f"weights: K = {count} labels; a pair of unseen labels needs K >= 3")
         if np.any(self.unseen < 2) or np.any(self.unseen >= count):
-            raise InputError(f"unseen: got {self.unseen}, expected 2 to {count - 1} unseen labels")
+            raise InputError(
+                f"unseen: got {self.unseen[0]}, expected 2 to {count - 1} unseen labels"
+            )
 
     def without(self, axis: str, index: int) -> Self | None:
         smaller = super().without(axis, index)
         if axis != "K" or smaller is None:
             return smaller
         fewer = np.where(index < self.unseen, self.unseen - 1, self.unseen)
+        if np.any(fewer >= smaller.sizes["K"]):
+            return None  # the only seen row
         return replace(smaller, unseen=fewer)
 
     @cached_property

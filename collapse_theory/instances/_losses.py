@@ -16,6 +16,12 @@ from ._sampling import Domain, Free, Shape, magnitude, some
 from ._step import STEP_AXES, STEP_SYMBOLS, Step
 
 
+def check_positive(name: str, value: np.ndarray, fix: str) -> None:
+    """Raises :class:`InputError` unless the number is above 0."""
+    if np.any(value <= 0):
+        raise InputError(f"{name}: got {value[0]}, expected a number > 0; {fix}")
+
+
 @dataclass(frozen=True, eq=False)
 class LossStep(Step):
     """A batch of steps with the settings of several tricks beside a step's data; a claim uses the setting of its own trick.
@@ -56,6 +62,20 @@ class LossStep(Step):
             raise InputError(f"mask: got {self.mask[0]}, expected 0 or 1 for each example")
         if self.pair_targets.shape[-1] != 2:
             raise InputError(f"pair_targets: shape {self.pair_targets.shape[1:]}, expected [N, 2]")
+        if np.any(self.pair_targets < 0):
+            least = self.pair_targets.min()
+            raise InputError(f"pair_targets: {least} is negative; target masses are >= 0")
+        with np.errstate(over="ignore"):
+            both = self.pair_targets.sum(axis=-1)
+        if np.any(both > 1 + 1e-9):
+            raise InputError(
+                f"pair_targets: sum {both.max():.6g} on an example; u and v share at most the mass 1"
+            )
+        if np.any((self.smoothing < 0) | (self.smoothing > 1)):
+            raise InputError(f"smoothing: got {self.smoothing[0]}, expected a number from 0 to 1")
+        check_positive("temperature", self.temperature, "give 1 to leave the logits as they are")
+        check_positive("scale", self.scale, "give 1 to leave the loss as it is")
+        check_positive("clip", self.clip, "give a large one to clip nothing")
 
     @property
     def _head(self) -> tuple[Ops, Array, Array, np.ndarray, Array]:
@@ -151,6 +171,7 @@ class LossDomain(Domain):
     def build(self, free: Free) -> Any:
         names = ("pair_targets", "mask", "smoothing", "temperature", "scale")
         more = {name: free[name] for name in names}
+        more["smoothing"] = np.minimum(more["smoothing"], 1.0)  # a search may have moved it beyond
         zero = np.zeros(len(free["weights"]))
         step = sampling.build_step(free, LossStep, clip=zero, **more)
         largest = np.abs(step.gradient).max(axis=(-1, -2))
@@ -219,6 +240,10 @@ class CappedStep(Step):
     domain: ClassVar[str] = "capped_step"
 
     cap: Array
+
+    def check(self) -> None:
+        super().check()
+        check_positive("cap", self.cap, "give a large one to cap nothing")
 
     @cached_property
     def capped(self) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ class ResetRun(Batch):
         if self.fresh.shape[-2] != 2:
             raise InputError(f"fresh: got shape {self.fresh.shape[1:]}, expected [T, 2, n]")
         if np.any(self.period < 1):
-            raise InputError(f"period: got {self.period}, expected at least 1 step")
+            raise InputError(f"period: got {self.period[0]}, expected at least 1 step")
 
     @property
     def factor(self) -> Array:
