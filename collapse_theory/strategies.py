@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 from .claims import Claim, get_claim
 from .errors import InputError
 from .examination import evaluate
-from .instances import Batch, Free, Run, Step, domain
-from .instances._sampling import KNOBS
+from .instances import Batch, Domain, Run, Shape, Step, domain
 
 __all__ = ["heads", "instances", "runs", "steps"]
 
@@ -104,8 +103,13 @@ def instances(
 
     @st.composite
     def instance(draw: Callable[..., Any]) -> Batch:
-        lead = () if domain_name == "step" else (draw(st.integers(*length)),)
-        free = _free(draw, draw(rows), lead, draw(st.integers(*examples)), claim)
+        head = draw(rows)
+        steps = draw(st.integers(*length)) if where.runs else 1
+        shape = Shape(*head.shape, draw(st.integers(*examples)), steps)
+        free = {
+            name: _value(draw, name, x[0], where, shape, head, claim)
+            for name, x in where.draw(np.random.default_rng(0), shape, 1).items()
+        }
         with np.errstate(all="ignore"):
             return where.build({name: x[None] for name, x in free.items()})
 
@@ -118,54 +122,90 @@ def instances(
     return instance().filter(usable)
 
 
-def _free(
+KNOBS: dict[str, tuple[float, ...]] = {
+    "decay_relative": (0.0, 1.0, 0.01, 100.0, -0.1),
+    "decay_absolute": (0.0, 0.0, 1.0, 0.01),
+    "step_fraction": (1.0, 0.5, 0.1, 1e-3, 0.0),
+    "step_inverse_decay": (0.0,),
+    "step_by_radius": (0.0,),
+    "smoothing": (0.1, 0.0, 0.5),
+    "temperature": (1.0, 2.0, 0.5),
+    "scale": (1.0, 4.0, 0.25),
+    "clip_relative": (1.0, 0.1, 10.0),
+    "zeta_relative": (0.01, 0.1, 1.0),
+    "cap_relative": (0.0, 2.0, 10.0),
+    "cap_absolute": (1.0, 30.0),
+    "level": (1.0, 0.5, 2.0, 0.01, -1.0),
+    "decay": (1.0, 0.01, 0.0, -0.1),
+    "measured": (1.0, 0.0),
+    "by_decay": (1.0, 0.0),
+    "by_pair": (1.0, 0.0),
+    "tilted": (0.0,),
+    "swapped": (0.0,),
+}
+"""Values of the free variables that say how an instance lies to its margins; the simplest first."""
+VIOLATING: dict[str, tuple[float, ...]] = {
+    "step_fraction": (2.0, 30.0, -0.5),
+    "zeta_relative": (-1.0,),
+    "tilted": (1.0,),
+    "swapped": (1.0,),
+}
+"""Further values, which break a hypothesis; drawn where no hypothesis of that kind is assumed."""
+KEEPING: dict[str, frozenset[str]] = {
+    "step_fraction": frozenset(
+        {"step_size", "nonnegative_step", "factor", "positive_lower_factor"}
+    ),
+    "tilted": frozenset({"orthogonal"}),
+    "swapped": frozenset({"ordered"}),
+    "zeta_relative": frozenset({"nonnegative_factor", "factor_at_most_one"}),
+}
+
+
+def _value(
     draw: Callable[..., Any],
-    rows: np.ndarray,
-    lead: tuple[int, ...],
-    examples: int,
+    name: str,
+    template: np.ndarray,
+    where: Domain,
+    shape: Shape,
+    head: np.ndarray,
     claim: Claim | None,
-) -> Free:
-    """Free variables of one instance, without a batch axis. Hypotheses of ``claim`` are met by construction where that is
-    possible, so that few draws are thrown away."""
+) -> np.ndarray:
+    """A free variable of one instance, of the shape and kind of ``template``. Hypotheses of ``claim`` are met by
+    construction where that is possible, so that few draws are thrown away."""
     assumed = {h.id for h in claim.hypotheses} if claim is not None else set()
-    count, dim = rows.shape
-    features = _array(draw, (*lead, examples, dim)) * draw(_SCALES)
-    lowest = 2 if "unseen" in assumed else 0
-    labels = _array(draw, (*lead, examples), st.integers(lowest, count - 1)).astype(np.int64)
-    # Multiples of 1/1024 that sum to 1 exactly.
-    counts = _array(draw, (*lead, examples), st.integers(1, 8)).astype(np.int64)
-    parts = counts * (1024 // counts.sum(axis=-1, keepdims=True))
-    parts[..., 0] += 1024 - parts.sum(axis=-1)
+    if name == "weights":
+        return head
+    if name in where.arrays:
+        return _array(draw, template.shape) * draw(_SCALES)
+    if name == "labels":
+        lowest = 2 if "unseen" in assumed else 0
+        seen = st.integers(lowest, shape.labels - 1)
+        return _array(draw, template.shape, seen).astype(np.int64)
+    if name == "example_weights":  # multiples of 1/1024 that sum to 1 exactly
+        counts = _array(draw, template.shape, st.integers(1, 8)).astype(np.int64)
+        parts = counts * (1024 // counts.sum(axis=-1, keepdims=True))
+        parts[..., 0] += 1024 - parts.sum(axis=-1)
+        return parts / 1024
+    if name in _WHOLE:
+        return _array(draw, template.shape, _WHOLE[name](shape)).astype(template.dtype)
+    if name == "pair_targets":
+        mass = _array(draw, template.shape, st.sampled_from([0.0, 0.125, 0.25]))
+        return np.repeat(mass[..., :1], 2, axis=-1) if "twins" in assumed else mass
+    values = KNOBS.get(name, (1.0, 1.5, 10.0))  # else the slack of a bound
+    if name.startswith("slack_") and claim is None:
+        values = (*values, 0.5)
+    if not (KEEPING.get(name, frozenset()) & assumed):
+        values += VIOLATING.get(name, ())
+    return _array(draw, template.shape, st.sampled_from(values))
 
-    def knob(*values: float) -> np.ndarray:
-        return _array(draw, lead, st.sampled_from(values))
 
-    def slack(name: str) -> np.ndarray:
-        return knob(1.0, 1.5, 10.0) if name in assumed else knob(1.0, 1.5, 10.0, 0.5)
-
-    step_sizes = [1.0, 0.5, 0.1, 1e-3, 0.0]
-    if "step_size" not in assumed:
-        step_sizes += [2.0, 30.0]
-    if "nonnegative_step" not in assumed:
-        step_sizes += [-0.5]
-    knobs = {
-        "slack_radius": slack("radius"),
-        "slack_pbar": slack("pbar"),
-        "slack_curvature": slack("curvature"),
-        "decay_relative": knob(0.0, 1.0, 0.01, 100.0, -0.1),
-        "decay_absolute": knob(0.0, 0.0, 1.0, 0.01),
-        "step_fraction": knob(*step_sizes),
-        "step_inverse_decay": np.zeros(lead),
-        "step_by_radius": np.zeros(lead),
-    }
-    assert set(knobs) == set(KNOBS)
-    return {
-        "weights": rows,
-        "features": features,
-        "labels": labels,
-        "example_weights": parts / 1024,
-        **knobs,
-    }
+_WHOLE: dict[str, Callable[[Shape], st.SearchStrategy[int]]] = {
+    "unseen": lambda shape: st.integers(2, shape.labels - 1),
+    "period": lambda shape: st.integers(1, shape.steps),
+    "mask": lambda shape: st.integers(0, 1),
+    "probe": lambda shape: st.integers(-2, 2).filter(bool),
+}
+"""Free variables that are whole numbers."""
 
 
 def _array(

@@ -1,6 +1,6 @@
 """The generated parts of the documentation: written anew, or checked against what is committed.
 
-    python -m docs.generate            write the README's tables and docs/claims.md
+    python -m docs.generate            write the README's tables, docs/claims.md and the witness schema
     python -m docs.generate --check    exit 1 if something is out of date, naming it
     python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
     python -m docs.generate --figures  draw the README's figures anew
@@ -18,14 +18,17 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from collapse_theory import Claim, all_claims, claims
 from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import write_text
+from collapse_theory.instances import DOMAINS
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
+WITNESS_SCHEMA = ROOT / "collapse_theory" / "examination" / "witness.schema.json"
 FIGURES = ROOT / "docs" / "figures"
 HEAD = 20
 """The digits run's head that the figures show: lam = 0.03 and a step size just within the condition."""
@@ -104,6 +107,43 @@ def sources(claim: Claim) -> str:
     return ", ".join(links) + "."
 
 
+def witness_schema() -> str:
+    """The witness schema with the fields of every domain as its batch type has them."""
+    schema = json.loads(WITNESS_SCHEMA.read_text(encoding="utf-8"))
+    described = schema["$defs"]
+    described["instance"]["properties"]["domain"]["enum"] = list(DOMAINS)
+    described["instance"]["allOf"] = [
+        {
+            "if": {"properties": {"domain": {"const": name}}},
+            "then": {"properties": {"values": {"$ref": f"#/$defs/{name}"}}},
+        }
+        for name in DOMAINS
+    ]
+    for name, where in DOMAINS.items():
+        kind = where.batch_type
+        fields = {
+            field: _nested(len(axes), field in kind.INTEGERS) for field, axes in kind.AXES.items()
+        }
+        axes = "; ".join(
+            f"{field} [{', '.join(names)}]" for field, names in kind.AXES.items() if names
+        )
+        described[name] = {
+            "description": axes,
+            "type": "object",
+            "required": list(fields),
+            "additionalProperties": False,
+            "properties": fields,
+        }
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def _nested(depth: int, whole: bool) -> dict[str, Any]:
+    """Lists in lists of numbers."""
+    if depth:
+        return {"type": "array", "minItems": 1, "items": _nested(depth - 1, whole)}
+    return {"type": "integer", "minimum": 0} if whole else {"type": "number"}
+
+
 def filled(text: str, name: str, block: str) -> str:
     """``text`` with the part between the markers of ``name`` replaced."""
     pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
@@ -119,7 +159,11 @@ def documents() -> dict[Path, str]:
     text = readme.read_text(encoding="utf-8")
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
-    return {readme: text, ROOT / "docs" / "claims.md": claims_page()}
+    return {
+        readme: text,
+        ROOT / "docs" / "claims.md": claims_page(),
+        WITNESS_SCHEMA: witness_schema(),
+    }
 
 
 def draw_figures() -> None:

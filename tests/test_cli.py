@@ -424,7 +424,7 @@ VERIFY = ("verify", "--claim", "contraction", "--effort", "quick", "--workers", 
 def test_verify_writes_the_ledger_the_page_and_the_witnesses(call, tiny):
     status, out, err = call(*VERIFY, "--out", "out", "--json", "copy.json")
     assert status == 0
-    assert "searching steps (4,000)" in err
+    assert "searching: step (4,000)" in err
     assert "searching" not in out
     assert "contraction" in out
     assert "not falsified" in out

@@ -107,16 +107,14 @@ def _replay(witness: Any, options: argparse.Namespace) -> int:
 
 def _shown(witness: Any, what: str) -> str:
     """A witness for reading: the values the claim uses, the margins and both sides."""
-    from ..examination.evaluation import unused_fields
-
-    claim, instance = witness.claim, witness.instance
-    values, unused = instance.to_dict()["values"], unused_fields(claim, instance)
+    claim, certificate = witness.claim, witness.to_dict()["certificate"]
+    values, unused = witness.instance.to_dict()["values"], witness.unused
     lines = [f"{claim.id} {what}: {claim.statement}"]
     lines += [f"  {name:<16} {value}" for name, value in values.items() if name not in unused]
-    certificate = witness.to_dict()["certificate"]
-    for name, margin in certificate["margins"].items():
-        lines.append(f"  margin {name:<16} {', '.join(margin)} >= 0")
-    names = claim.parts or ("",)
-    for part, left, right in zip(names, certificate["lhs"], certificate["rhs"], strict=True):
-        lines.append(f"  lhs {left}  rhs {right}  {part}".rstrip())
+    for hypothesis in claim.hypotheses:
+        margin, sign = certificate["margins"][hypothesis.id], ">" if hypothesis.strict else ">="
+        lines.append(f"  margin {hypothesis.id:<16} {', '.join(margin)} {sign} 0")
+    names = claim.parts or ("",) * len(certificate["lhs"])  # coordinates of vectors have no names
+    for name, left, right in zip(names, certificate["lhs"], certificate["rhs"], strict=True):
+        lines.append(f"  lhs {left}  rhs {right}  {name}".rstrip())
     return "\n".join(lines)

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 
 import numpy as np
 
 from ..claims import Claim
+from ..errors import InputError
 from ..instances import Batch
 from ..instances._batch import at_most_one
 from .evaluation import evaluate
@@ -116,13 +118,22 @@ def _applied(batch: Batch, changes: list[Change]) -> Batch:
     return replace(batch, **values)
 
 
+def _well_formed(batch: Batch) -> bool:
+    """Whether a batch of one can be saved and read again: a temperature of 0 cannot, though a claim may not read it."""
+    try:
+        batch.check()
+    except InputError:
+        return False
+    return True
+
+
 def shrink(claim: Claim, witness: Batch) -> Batch:
     """A simpler instance that still refutes ``claim`` for certain, from one that does (a float batch of one)."""
     smaller = True
     while smaller:
         smaller = False
         for candidate in _removals(witness):
-            if confirm(claim, candidate) is not None:
+            if _well_formed(candidate) and confirm(claim, candidate) is not None:
                 witness, smaller = candidate, True
                 break
     weights = witness.values.get("example_weights")
@@ -142,7 +153,8 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
             int(i): burden(evaluation.worst[i]) - changes[i].saved
             for i in np.flatnonzero(evaluation.admissible & evaluation.broken)
         }
-        for i in sorted((i for i in costs if costs[i] < now), key=costs.__getitem__)[:40]:
+        simpler = sorted((i for i in costs if costs[i] < now), key=costs.__getitem__)
+        for i in islice((i for i in simpler if _well_formed(candidates.take(i))), 40):
             if confirm(claim, candidates.take(i)) is not None:
                 witness = candidates.take(i)
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..arithmetic import ball
 from ..claims import Claim, get_claim
 from ..errors import InputError
 from ..instances import Batch, domain
+from ..instances._describe import describe
 from .evaluation import START_BITS, Certificate, Outcome, certify, per_part, unused_fields
 
 SCHEMA = 1
@@ -28,19 +29,33 @@ class Witness:
     instance: Batch
     dropped: str | None = None
 
+    def __str__(self) -> str:
+        """The claim, the hypothesis left out, and the instance as far as the claim reads it."""
+        without = f" without {self.dropped}" if self.dropped is not None else ""
+        lines = describe(self.instance.to_dict(), unused=self.unused)
+        return "\n  ".join([f"witness against {self._base}{without}", *lines])
+
+    @property
+    def _base(self) -> str:
+        """The id of the registered claim."""
+        without = "" if self.dropped is None else f"_without_{self.dropped}"
+        return self.claim.id.removesuffix(without)
+
+    @property
+    def unused(self) -> list[str]:
+        """Fields of the instance that the claim does not read."""
+        return [*unused_fields(self.claim, self.instance), *_idle_counts(self.claim, self.instance)]
+
     def to_dict(self) -> dict[str, Any]:
-        base = self.claim.id
-        if self.dropped is not None:
-            base = base.removesuffix(f"_without_{self.dropped}")
         return {
             "schema": SCHEMA,
             "kind": "witness",
-            "claim": base,
+            "claim": self._base,
             "revision": self.claim.revision,
             "dropped": self.dropped,
             "statement": self.claim.statement,
             "instance": self.instance.to_dict(),
-            "unused": unused_fields(self.claim, self.instance),
+            "unused": self.unused,
             "certificate": sides(self.claim, self.instance),
         }
 
@@ -93,6 +108,22 @@ def sides(claim: Claim, instance: Batch) -> dict[str, Any]:
         "rhs": show(per_part(claim.rhs(balls), instance)),
         "margins": {h.id: show(h.margin(balls)) for h in claim.hypotheses},
     }
+
+
+def _idle_counts(claim: Claim, instance: Batch) -> list[str]:
+    """Counts and masks that the claim does not read: others change nothing. (Labels are part of any instance.)"""
+
+    def outputs(batch: Batch) -> list[np.ndarray]:
+        functions = [claim.lhs, claim.rhs, *(h.margin for h in claim.hypotheses)]
+        with np.errstate(all="ignore"):
+            return [np.asarray(f(batch)) for f in functions]
+
+    def idle(name: str) -> bool:
+        other = replace(instance, **{name: instance.values[name] + 1})
+        pairs = zip(outputs(instance), outputs(other), strict=True)
+        return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+    return [name for name in instance.AXES if name in instance.INTEGERS - {"labels"} and idle(name)]
 
 
 def confirm(claim: Claim, instance: Batch) -> Certificate | None:
