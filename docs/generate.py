@@ -25,6 +25,7 @@ from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import write_text
 from collapse_theory.instances import DOMAINS
+from proofs import symbolic
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
@@ -36,11 +37,11 @@ HEAD = 20
 
 def claims_table() -> str:
     """One Markdown row for each claim."""
-    rows = ["| claim | statement | we expect |", "| --- | --- | --- |"]
+    rows = ["| claim | | we expect |", "| --- | --- | --- |"]
     for claim in all_claims().values():
-        statement = claim.statement.replace("|", "\\|")
+        title = claim.title.replace("|", "\\|")
         rows.append(
-            f"| [`{claim.id}`](docs/claims.md#{claim.id}) | `{statement}` | {expectation(claim)} |"
+            f"| [`{claim.id}`](docs/claims.md#{claim.id}) | {title} | {expectation(claim)} |"
         )
     return "\n".join(rows)
 
@@ -53,10 +54,49 @@ def expectation(claim: Claim) -> str:
 
 
 def ledger_block() -> str:
-    """The ledger as `verify` prints it."""
-    from collapse_theory.report import plain_table
+    """The ledger in short: one row for each claim."""
+    book = read_ledger(LEDGER)
+    head = ("claim", "formal", "symbolic", "enclosed", "searched", "tight", "necessary", "observed")
+    rows = ["| " + " | ".join((*head, "verdict")) + " |", "| --- " * (len(head) + 1) + "|"]
+    for entry in book["claims"]:
+        evidence = entry["evidence"]
+        cells = [_cell(column, evidence[column]) for column in head[1:]]
+        verdict = entry["verdict"]["status"].lower().replace("_", " ")
+        rows.append("| " + " | ".join((f"`{entry['id']}`", *cells, f"**{verdict}**")) + " |")
+    made = f"Effort {book['effort']}, seed {book['seed']}, {len(book['claims'])} claims."
+    return "\n".join([*rows, "", made])
 
-    return "```text\n" + plain_table(read_ledger(LEDGER)).rstrip() + "\n```"
+
+def _cell(column: str, piece: dict[str, Any]) -> str:
+    """One piece of evidence in a word or a number."""
+    status = piece["verdict"].lower().replace("_", " ")
+    if status in ("undecided", "not applicable"):
+        return {"undecided": "open", "not applicable": "n/a"}[status]
+    if column == "symbolic":
+        return f"{piece['lines']} lines"
+    if column == "enclosed" and status == "enclosed":
+        return f"{piece['enclosed'] + piece.get('consistent', 0):,}"
+    if column == "searched" and status == "not falsified":
+        return f"{piece['instances']:,}"
+    if column == "tight":
+        return f"{float(piece['worst_ratio']):.4f}"
+    if column == "necessary" and "witnesses" in piece:
+        found = piece["witnesses"].values()
+        return f"{sum(w != 'not known necessary' for w in found)} of {len(found)}"
+    if column == "observed" and status == "observed":
+        return f"{piece['hypotheses_met']:,}"
+    return status
+
+
+def derivations_table() -> str:
+    """What the derivation of each claim shows, from its module's first line."""
+    rows = ["| claim | derived |", "| --- | --- |"]
+    for name in symbolic.derivations():
+        module = importlib.import_module(f"proofs.symbolic.{name}")
+        first = (module.__doc__ or "").strip().splitlines()[0]
+        said = first.partition(": ")[2] or first
+        rows.append(f"| `{name}` | {said.replace('|', chr(92) + '|')} |")
+    return "\n".join(rows)
 
 
 def claims_page() -> str:
@@ -149,7 +189,7 @@ def filled(text: str, name: str, block: str) -> str:
     pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
     replaced, count = re.subn(pattern, lambda m: m[1] + block + "\n" + m[2], text, flags=re.DOTALL)
     if count != 1:
-        raise InputError(f"README.md: the markers of {name} are missing; put them back")
+        raise InputError(f"the markers of {name} are missing in a README.md; put them back")
     return replaced
 
 
@@ -159,8 +199,10 @@ def documents() -> dict[Path, str]:
     text = readme.read_text(encoding="utf-8")
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
+    proofs = ROOT / "proofs" / "README.md"
     return {
         readme: text,
+        proofs: filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
     }
