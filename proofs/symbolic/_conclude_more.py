@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ._conclude_losses import generic
 from ._derivation import Derivation, Goal, Part
 from ._small import Small, Table, Values
 from ._symbols import base_name
@@ -16,6 +17,7 @@ class Written:
     """A derivation at a small size: `table` has the entries, and values for names that the derivation defines.
 
     `sizes` are the axes' sizes and integer fields of the claim's domain, `structural` the hypotheses that are built in.
+    `forms` are verified equations that take the place of definitions.
     """
 
     derivation: Derivation
@@ -25,6 +27,7 @@ class Written:
     labels: int = 3
     examples: int = 1
     structural: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
 
     @cached_property
     def small(self) -> Small:
@@ -35,6 +38,11 @@ class Written:
             for line in self.derivation.lines
             if isinstance(line.rule, (Positive, Nonzero))
         ]
+        context = self.derivation.context()
+        for name in self.forms:
+            if context.assumptions(name) or context[name].statement.relation != "==":
+                raise ValueError(f"{name!r} rests on assumptions, or is no equation")
+            definitions.append(context[name].statement)
         return Small(
             self.table,
             [d for d in definitions if base_name(d.lhs) not in self.table],
@@ -46,7 +54,7 @@ class Written:
     def margins(self, name: str, places: Iterable[Values] = ({},)) -> tuple[Expr, ...]:
         """The margin of an assumed line at each of the places."""
         margin = self.derivation[name].statement.margin
-        return tuple(self.small(margin, place) for place in places)
+        return tuple(generic(self.small(margin, place)) for place in places)
 
     def part(
         self,
@@ -63,7 +71,7 @@ class Written:
             hypotheses=hypotheses,
             structural=self.structural,
             loss=self.small(start),
-            lhs=self.small(statement.lhs, at),
-            rhs=self.small(statement.rhs, at),
+            lhs=generic(self.small(statement.lhs, at)),
+            rhs=generic(self.small(statement.rhs, at)),
             sizes=self.sizes,
         )

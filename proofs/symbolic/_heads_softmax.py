@@ -23,12 +23,6 @@ def softmax(q: Step) -> list[Line]:
     return [line for line in _losses.softmax(q) if line.name != "p_y"]
 
 
-def until(lines: Iterable[Line], last: str) -> list[Line]:
-    """The lines up to the one named `last`."""
-    listed = list(lines)
-    return listed[: [line.name for line in listed].index(last) + 1]
-
-
 def derivation(claim: str, lines: Iterable[Line], goals: Iterable[str], sizes: str) -> Derivation:
     """The lines; each goal holds without any hypothesis."""
     return Derivation(
@@ -45,7 +39,12 @@ def derivation(claim: str, lines: Iterable[Line], goals: Iterable[str], sizes: s
 def conclude(derivation: Derivation) -> tuple[Part, ...]:
     """The goals for 3 labels, 2 coordinates and one feature, the first; all start from the normaliser of the softmax."""
     written = Written(
-        derivation, table=PAIR, dim=DIM, sizes={"K": LABELS, "n": DIM, "unseen": 2}, labels=LABELS
+        derivation,
+        table=PAIR,
+        dim=DIM,
+        sizes={"K": LABELS, "n": DIM, "unseen": 2},
+        labels=LABELS,
+        forms=("L_form",),
     )
     start = derivation["Z"].statement.rhs.xreplace({i: 1})
     return tuple(written.part(goal, {}, start=start, at={i: 1}) for goal in derivation.goals)

@@ -41,9 +41,7 @@ def of_vectors(lines: Iterable[Line]) -> list[Line]:
         return re.sub(r"\b[uv]\b", lambda name: {"u": "a", "v": "b"}[name[0]], maths[0])
 
     return [
-        replace(
-            line, sentence=re.sub(r"\$[^$]*\$", renamed, line.sentence.replace("row $", "$"))
-        )
+        replace(line, sentence=re.sub(r"\$[^$]*\$", renamed, line.sentence.replace("row $", "$")))
         for line in lines
     ]
 

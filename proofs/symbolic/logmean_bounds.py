@@ -2,13 +2,15 @@
 
 from sympy import exp, sqrt
 
-from . import _heads_softmax, _logmean
+from . import _heads_softmax, _logmean, _losses
 from ._bounds import half
 from ._derivation import Derivation, Line, at_most, equal
 from ._heads_softmax import softmax
 from ._rules import Combine, Term
 from ._symbols import Step, i
 from .logmean_identity import SIZES as SIZES
+
+ABOVE = ("sinh_above", "phi_above", "phi_h", "L_above")
 
 
 def derive() -> Derivation:
@@ -19,7 +21,8 @@ def derive() -> Derivation:
     L, s = q.name("L", i), q.name("s", i)
     lines = (
         *softmax(q),
-        *_logmean.logmean(q),
+        *_losses.mean(q),
+        *(line for line in _logmean.logmean(q) if line.name in ABOVE),
         *_logmean.logmean_below(q),
         Line(
             "geometric_mean",

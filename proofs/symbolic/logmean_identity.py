@@ -1,9 +1,10 @@
 """`logmean_identity`: `p_u - p_v = L(p_u, p_v) <D, x>`."""
 
-from . import _heads_softmax, _logmean
-from ._derivation import Derivation
-from ._heads_softmax import softmax, until
-from ._symbols import Step
+from . import _heads_softmax, _losses
+from ._derivation import Derivation, Line, equal
+from ._heads_softmax import softmax
+from ._rules import Combine, Term
+from ._symbols import Step, i
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of features N are symbols in every line; no size is "
@@ -15,5 +16,12 @@ SIZES = (
 def derive() -> Derivation:
     """From the softmax to the identity, on any feature."""
     q = Step()
-    lines = (*softmax(q), *until(_logmean.logmean(q), "mean_value"))
-    return _heads_softmax.derivation("logmean_identity", lines, ("mean_value",), SIZES)
+    p_u, p_v = _losses.pair(q)
+    identity = Line(
+        "logmean_identity",
+        equal(p_u - p_v, q.name("L", i) * q.name("d", i)),
+        Combine((Term(1, ("mean_value",)),)),
+        "The claim, shown above, on any feature.",
+    )
+    lines = (*softmax(q), *_losses.mean(q), identity)
+    return _heads_softmax.derivation("logmean_identity", lines, ("logmean_identity",), SIZES)
