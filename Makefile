@@ -7,6 +7,7 @@ JOBS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.ready
+SITE_READY := .venv/.ready-site
 BENCHMARKS := $(patsubst benchmarks/%.py,%,$(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 CHECK_ENV := build/check-env
 
@@ -19,7 +20,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup verify test test-slow test-all lint types format docs bench wheel wheel-check ci clean
+.PHONY: help setup verify test test-slow test-all lint types format docs site bench wheel wheel-check ci clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +66,15 @@ format: $(READY)  ## Format the code and mend what ruff can
 
 docs: $(READY)  ## Write the generated text anew
 	$(BIN)/python -m docs.generate
+
+# The site's own packages are installed when it is first built: nothing else needs them.
+$(SITE_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		--no-build-isolation --editable '.[docs]'
+	@touch $(SITE_READY)
+
+site: $(SITE_READY)  ## Build the documentation site into build/site; warnings are errors
+	$(BIN)/python -m docs.site
 
 bench: $(READY)  ## Run the side-by-side measurements
 	@set -e; for name in $(BENCHMARKS); do (set -x; $(BIN)/python -m benchmarks.$$name); done

@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import collapse_theory
 from collapse_theory import Claim, all_claims
-from collapse_theory.cli import parser
 from collapse_theory.examination.checkout import derivation
 from collapse_theory.examination.ledger import read_ledger
+from collapse_theory.report._latex import readable
 
 from .generate import FIGURES, LEDGER, expectation, module_of
+from .reference import api_page, commands_page
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "build" / "site-src"
 
 
-def claim_page(claim: Claim, entry: dict | None) -> str:
+def claim_page(claim: Claim, entry: Mapping[str, Any] | None) -> str:
     """The page of a claim: formula, hypotheses, source; its row of the ledger; its derivation; its Python."""
-    parts = [f"# {claim.id}", f"{claim.title}.", f"$$\n{claim.latex}\n$$"]
+    parts = [f"# {claim.id}", f"{_text(claim.title)}.", f"$$\n{claim.latex}\n$$"]
     if claim.parts:
         parts.append("Parts: " + ", ".join(f"`{part}`" for part in claim.parts) + ".")
     for title, hypotheses in (
@@ -39,7 +42,7 @@ def claim_page(claim: Claim, entry: dict | None) -> str:
             lines = [f"- `{h.id}`: ${h.latex}$" for h in hypotheses]
             parts.append(f"## {title}\n\n" + "\n".join(lines))
     about = f"About: `{claim.domain}`. We expect: {expectation(claim)}. {_text(claim.source)}"
-    parts += [_text(claim.corollary), about] if claim.corollary else [about]
+    parts += [_text(claim.corollary), about]
     parts.append(_ledger_rows(entry))
     if (FIGURES / f"{claim.id}.svg").is_file():
         parts.append(f"![{claim.title}](../figures/{claim.id}.svg)")
@@ -48,11 +51,21 @@ def claim_page(claim: Claim, entry: dict | None) -> str:
 
 
 def _text(plain: str) -> str:
-    """Plain text with formulas in typewriter, safe in Markdown."""
-    return re.sub(r"([\\`*_{}\[\]<>|$^~])", r"\\\1", plain)
+    """Plain text, safe in Markdown and its tables; `names` stay code, and those of claims become links."""
+    plain, *rest = re.split(r"`([^`]+)`", plain)
+    shown = [_entities(plain)]
+    for name, after in zip(rest[::2], rest[1::2], strict=True):
+        code = f"`{name}`"
+        shown += [f"[{code}]({name}.md)" if name in all_claims() else code, _entities(after)]
+    return "".join(shown)
 
 
-def _ledger_rows(entry: dict | None) -> str:
+def _entities(plain: str) -> str:
+    # A backslash would not do: Markdown knows it before some of these characters only.
+    return re.sub(r"[^\w\s.,:;()/=+-]", lambda m: f"&#{ord(m[0])};", plain).replace("_", "&#95;")
+
+
+def _ledger_rows(entry: Mapping[str, Any] | None) -> str:
     if entry is None:
         return "## In the ledger\n\nNot examined yet: the printed ledger has no row of it."
     rows = ["## In the ledger", "", "| column | verdict | |", "| --- | --- | --- |"]
@@ -68,9 +81,9 @@ def _derivation(claim: Claim) -> str:
     if derived is None:
         return ""
     name = "Refutation" if claim.expected == "refuted" else "Derivation"
-    lines = [f"## {name}", "", derived.sizes, ""]
+    lines = [f"## {name}", "", _text(derived.sizes), ""]
     for number, (sentence, formula) in enumerate(derived.formulas(), start=1):
-        lines += [f"**({number})** {sentence}", "", "$$", formula, "$$", ""]
+        lines += [f"**({number})** {sentence}", "", "$$", readable(formula), "$$", ""]
     return "\n".join(lines)
 
 
@@ -81,46 +94,21 @@ def _source(claim: Claim) -> str:
     return f"## In Python\n\n`{path}`\n\n```python\n{text.rstrip()}\n```"
 
 
-def claims_index() -> str:
-    """All claims in a table."""
-    rows = ["# Claims", "", "| claim | | we expect |", "| --- | --- | --- |"]
+def claims_index(entries: Mapping[str, Any]) -> str:
+    """All claims in a table, with their verdicts where the printed ledger has them."""
+    rows = [
+        "# Claims",
+        "",
+        "| claim | statement | we expect | verdict |",
+        "| --- | --- | --- | --- |",
+    ]
     for claim in all_claims().values():
-        rows.append(
-            f"| [{_text(claim.id)}]({claim.id}.md) | {claim.title} | {expectation(claim)} |"
-        )
+        name = claim.id.replace("_", "&#95;<wbr>")  # folds on narrow pages
+        entry = entries.get(claim.id)
+        status = entry["verdict"]["status"].lower().replace("_", " ") if entry else "not examined"
+        cells = (f"[{name}]({claim.id}.md)", _text(claim.title), expectation(claim), status)
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
-
-
-def commands_page() -> str:
-    """The help of every command."""
-    top = parser()
-    commands = next(a for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    parts = ["# Command line", f"```text\n{top.format_help().rstrip()}\n```"]
-    for name, command in commands.choices.items():
-        parts.append(f"## {name}\n\n```text\n{command.format_help().rstrip()}\n```")
-    return "\n\n".join(parts) + "\n"
-
-
-def api_page() -> str:
-    """The public names with signatures and docstrings."""
-    parts = ["# Python", "Everything below is imported from `collapse_theory`."]
-    for name in collapse_theory.__all__:
-        value = getattr(collapse_theory, name)
-        if not callable(value):
-            continue
-        try:
-            signature = f"{name}{inspect.signature(value)}"
-        except (TypeError, ValueError):
-            signature = name
-        text = _docstring(inspect.getdoc(value) or "")
-        parts.append(f"## {name}\n\n```python\n{signature}\n```\n\n{text}")
-    return "\n\n".join(parts) + "\n"
-
-
-def _docstring(text: str) -> str:
-    """Docstrings are reStructuredText; of its roles and literals the site needs the names only."""
-    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text)
-    return re.sub(r"``(.+?)``", r"`\1`", text, flags=re.DOTALL)
 
 
 def write_pages() -> None:
@@ -132,7 +120,7 @@ def write_pages() -> None:
     pages = {
         "commands.md": commands_page(),
         "api.md": api_page(),
-        "claims/index.md": claims_index(),
+        "claims/index.md": claims_index(entries),
     }
     for claim in all_claims().values():
         pages[f"claims/{claim.id}.md"] = claim_page(claim, entries.get(claim.id))
@@ -150,8 +138,10 @@ def main() -> int:
     write_pages()
     if chosen.pages:
         return 0
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    # Not --quiet: it hides warnings from --strict, too. The variable silences an advertisement of the theme's.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -25,7 +25,16 @@ DEFINITIONS = r"""\theoremstyle{plain}
   \ifdim\wd\formulabox>0.9\linewidth
     \resizebox{0.9\linewidth}{!}{\usebox{\formulabox}}%
   \else\usebox{\formulabox}\fi}
+% Derivations are long: little space around their lines.
+\newcommand{\tightdisplays}{\small\setlength{\abovedisplayskip}{2pt plus 1pt}%
+  \setlength{\belowdisplayskip}{2pt plus 1pt}\setlength{\abovedisplayshortskip}{0pt plus 1pt}%
+  \setlength{\belowdisplayshortskip}{2pt plus 1pt}}
 """
+
+NO_DERIVATION = (
+    r"\noindent\emph{No derivation is at hand.} Derivations are in the source checkout, under "
+    r"\texttt{proofs/symbolic}; not every claim has one."
+)
 
 NOTATION = (
     r"Rows $w_k$, features $x_i$ with batch weights $a_i$, step size $\eta$, weight decay $\lambda$; for a pair $u, v$: "
@@ -56,25 +65,67 @@ def escaped(text: str) -> str:
     return re.sub(r"[\\{}#$%&_~^<>|\"]", lambda m: SPECIAL[m[0]], text)
 
 
+def prose(text: str) -> str:
+    """Plain text with `names` in typewriter, safe in LaTeX."""
+    plain, *rest = re.split(r"`([^`]+)`", text)
+    shown = [escaped(plain)]
+    for name, after in zip(rest[::2], rest[1::2], strict=True):
+        shown += [rf"\texttt{{{escaped(name)}}}", escaped(after)]
+    return "".join(shown)
+
+
+def pieces(formula: str) -> list[str]:
+    """A formula cut at its ``\\qquad``, where that is outside braces: statements that may stand on lines of their own."""
+    found, depth, start = [], 0, 0
+    for mark in re.finditer(r"\\[{}]|[{}]|\\qquad(?![a-zA-Z])", formula):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if mark[0] == r"\qquad" and depth == 0:
+            found.append(formula[start : mark.start()])
+            start = mark.end()
+    return [piece.strip() for piece in (*found, formula[start:])]
+
+
+def readable(formula: str) -> str:
+    r"""SymPy's ``{w^{u}}_{j}`` with both indices above one another, and its square in brackets, so that 2 is no index."""
+    indexed = re.compile(
+        r"\{(\\?[A-Za-z]+(?: [A-Za-z]|\{[A-Za-z]\})?'?)\^\{([^{}]*)\}\}_\{([^{}]*)\}(\^)?"
+    )
+
+    def joined(match: re.Match[str]) -> str:
+        letter = f"{match[1]}^{{{match[2]}}}_{{{match[3]}}}"
+        return f"({letter})^" if match[4] else letter
+
+    return indexed.sub(joined, formula)
+
+
 def theorem(claim: Claim, derivation: Any = None) -> str:
     """A claim as a theorem environment with hypotheses, formula, remark and source, and its derivation if given; of a claim
     that is expected to be refuted the refutation, and what would mend it."""
     refuted = claim.expected == "refuted"
     name = "refuted" if refuted else "theorem"
     parts = [
-        rf"\begin{{{name}}}[{escaped(claim.title)}]\label{{thm:{claim.id}}}",
-        rf"(\texttt{{{escaped(claim.id)}}})",
+        rf"\begin{{{name}}}[{prose(claim.title)}]\label{{thm:{claim.id}}}",
+        # Ragged: names in typewriter do not break, and wide formulas go below theirs.
+        rf"\raggedright (\texttt{{{escaped(claim.id)}}})",
     ]
     if claim.hypotheses:
         parts += ["If", _items(claim.hypotheses), "then"]
-    parts += [rf"\[\fitline{{{claim.latex}}}\]", rf"\end{{{name}}}"]
+    parts += [_display(claim.latex), rf"\end{{{name}}}"]
     if refuted and claim.missing:
         parts += [r"\noindent It becomes true with", _items(claim.missing)]
     remark = " ".join(filter(None, [claim.corollary, claim.source]))
     if remark:
-        parts.append(rf"\begin{{remark}}{escaped(remark)}\end{{remark}}")
+        parts.append(rf"\begin{{remark}}{prose(remark)}\end{{remark}}")
     parts.append(_proof(claim, derivation))
     return "\n".join(parts) + "\n"
+
+
+def _display(formula: str) -> str:
+    """A formula on a line of its own, or on several if it has several pieces."""
+    lines = [rf"\fitline{{{piece}}}" for piece in pieces(formula)]
+    if len(lines) == 1:
+        return rf"\[{lines[0]}\]"
+    return "\n".join([r"\begin{gather*}", " \\\\\n".join(lines), r"\end{gather*}"])
 
 
 def _items(hypotheses: Sequence[Any]) -> str:
@@ -84,11 +135,11 @@ def _items(hypotheses: Sequence[Any]) -> str:
 
 def _proof(claim: Claim, derivation: Any) -> str:
     if derivation is None:
-        return "% No derivation at hand: they are in the source checkout, under proofs/symbolic.\n"
+        return NO_DERIVATION
     name = "Refutation" if claim.expected == "refuted" else "Proof sketch"
-    lines = [rf"\begin{{proof}}[{name}]", r"\small", escaped(derivation.sizes)]
+    lines = [rf"\begin{{proof}}[{name}]", r"\tightdisplays", escaped(derivation.sizes)]
     for number, (sentence, formula) in enumerate(derivation.formulas(), start=1):
-        lines.append(rf"\par {sentence} \[\fitline{{{formula}}}\tag{{{number}}}\]")
+        lines.append(rf"\par {sentence} \[\fitline{{{readable(formula)}}}\tag{{{number}}}\]")
     return "\n".join([*lines, r"\end{proof}"])
 
 
@@ -104,10 +155,11 @@ def theorem_table(claims: Sequence[Claim], ledger: Mapping[str, Any] | None = No
     ]
     for claim in claims:
         assumed = ", ".join(h.id for h in claim.hypotheses) or "none"
-        said = rf"\fitline{{{claim.latex}}}\newline under: {_breakable(assumed)}"
+        formulas = r"\newline ".join(rf"\fitline{{{piece}}}" for piece in pieces(claim.latex))
+        said = rf"{formulas}\newline under: {_breakable(assumed)}"
         cells = [
-            rf"\texttt{{{_breakable(claim.id)}}}",
-            rf"{escaped(claim.title)}.\newline {{\footnotesize {said}}}",
+            rf"{{\small\texttt{{{_breakable(claim.id)}}}}}",
+            rf"{prose(claim.title)}.\newline {{\footnotesize {said}}}",
             _verdict(claim, rows.get(claim.id)),
         ]
         lines.append(" & ".join(cells) + r" \\[2pt]")
