@@ -11,7 +11,7 @@ from flint import arb, ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from collapse_theory.arithmetic import FLOAT, SYMBOLIC, BallArray, ball
+from collapse_theory.arithmetic import FLOAT, SYMBOLIC, BallArray, SymbolArray, ball, symbols
 from collapse_theory.softmax import logarithmic_mean
 
 B = ball(128)
@@ -60,6 +60,8 @@ FORMULAS = {
     "exp": lambda ops, x, y: ops.exp(x),
     "expm1": lambda ops, x, y: ops.expm1(x),
     "log": lambda ops, x, y: ops.log(1 + x * x),
+    "log1p": lambda ops, x, y: ops.log1p(x * x),
+    "tanh": lambda ops, x, y: ops.tanh(x),
     "sqrt": lambda ops, x, y: ops.sqrt(1 + x * x),
     "abs": lambda ops, x, y: ops.abs(x),
     "sum": lambda ops, x, y: ops.sum(x * y),
@@ -316,9 +318,9 @@ def test_signs_are_three_valued():
     assert FLOAT.sign(floats).tolist() == [1, -1, 0, 0, 1, -1, 0]
     assert FLOAT.nonnegative(floats).tolist() == [1, -1, 1, 1, 1, -1, 0]
     real, positive = sympy.Symbol("x", real=True), sympy.Symbol("p", positive=True)
-    symbols = np.array([positive, -positive, real, sympy.Integer(0), real**2, -(real**2)])
-    assert SYMBOLIC.sign(symbols).tolist() == [1, -1, 0, 0, 0, 0]
-    assert SYMBOLIC.nonnegative(symbols).tolist() == [1, -1, 0, 1, 1, 0]
+    known = np.array([positive, -positive, real, sympy.Integer(0), real**2, -(real**2)])
+    assert SYMBOLIC.sign(known).tolist() == [1, -1, 0, 0, 0, 0]
+    assert SYMBOLIC.nonnegative(known).tolist() == [1, -1, 0, 1, 1, 0]
     for ops in (FLOAT, B):
         assert ops.sign(ops.asarray(2.0)) == 1
         assert ops.nonnegative(ops.asarray(np.zeros((2, 3)))).shape == (2, 3)
@@ -376,6 +378,139 @@ def test_expm1_does_not_cancel(x):
     with mpmath.workdps(60):
         value = mpmath.expm1(mpmath.mpf(x))
     assert_encloses(B.expm1(B.asarray([x])), [value], within=2.0**-100)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# log1p and tanh
+
+
+def wide(count=400):
+    """Numbers of both signs from 1e-300 to 1e3."""
+    rng = np.random.default_rng(6)
+    return 10.0 ** rng.uniform(-300, 3, count) * rng.choice([-1, 1], count)
+
+
+ACCURATE = {
+    "log1p": (
+        mpmath.log1p,
+        np.concatenate([wide()[wide() > -1], [2.0**-53 - 1, -0.5, -1e-8, 1e-8, 1e17, 1e300, 0.75]]),
+    ),
+    "tanh": (mpmath.tanh, np.concatenate([wide(), [-0.5, 1e-8, 0.01, 1.0, -3.0, 19.0, 22.0]])),
+}
+
+
+@pytest.mark.parametrize("name", ACCURATE)
+def test_accurate_to_a_few_ulp_at_every_magnitude(name):
+    """Near 0 too, where ``log(1 + x)`` would be 0."""
+    reference, x = ACCURATE[name]
+    with mpmath.workdps(400):
+        values = [reference(mpmath.mpf(v)) for v in x]
+    got = getattr(FLOAT, name)(x)
+    assert max(map(ulps, got, values)) <= 4
+    for bits in (30, 128):
+        assert_encloses(getattr(ball(bits), name)(ball(bits).asarray(x)), values, within=2.0**-20)
+    assert getattr(B, name)(B.asarray(x)).radii().max() <= 2.0**-100 * 700
+
+
+@given(
+    middle=number, radius=st.sampled_from([0.0, 1e-30, 1e-3, 0.25]), place=st.floats(-0.99, 0.99)
+)
+def test_log1p_and_tanh_of_wide_balls_enclose_every_point(middle, radius, place):
+    wide_ball, point = balls(arb(middle, radius)), mpmath.mpf(middle) + radius * place
+    with mpmath.workdps(120):
+        assert_encloses(B.tanh(wide_ball), [mpmath.tanh(point)])
+        if middle - radius > -1:
+            assert_encloses(B.log1p(wide_ball), [mpmath.log1p(point)])
+
+
+def test_log1p_and_tanh_at_their_edges():
+    for ops in (FLOAT, B):
+        for function in (ops.log1p, ops.tanh):
+            assert not as_floats(function(ops.asarray(np.zeros(2)))).any()
+    assert not B.log1p(balls(arb(-1))).balls[0].is_finite()
+    assert not B.log1p(balls(arb(-1, 0.5))).balls[0].is_finite()
+    with pytest.raises(FloatingPointError):
+        FLOAT.log1p(np.array(-1.0))
+    assert FLOAT.tanh(np.array([1e300, -1e300])).tolist() == [1, -1]
+    assert_encloses(B.tanh(B.asarray([1e3, -1e3])), [1, -1])
+
+
+def as_floats(x):
+    return x.midpoints() if isinstance(x, BallArray) else x
+
+
+def test_log1p_and_tanh_of_symbols():
+    x = sympy.Symbol("x", real=True)
+    assert SYMBOLIC.log1p(symbols([x, 0, 1])).tolist() == [sympy.log(1 + x), 0, sympy.log(2)]
+    assert SYMBOLIC.tanh(symbols([x, 0, -x])).tolist() == [sympy.tanh(x), 0, -sympy.tanh(x)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays of symbols without axes stay arrays
+
+S = sympy.Symbol("x", real=True)
+
+WITHOUT_AXES = {
+    "plus": (lambda x: x + 1, S + 1),
+    "plus_on_the_left": (lambda x: 1 + x, S + 1),
+    "minus_on_the_left": (lambda x: 2 - x, 2 - S),
+    "negate": (lambda x: -x, -S),
+    "times": (lambda x: x * x, S**2),
+    "times_a_numpy_number": (lambda x: np.int64(2) * x, 2 * S),
+    "times_an_array_without_axes": (lambda x: np.array(3) * x, 3 * S),
+    "divide": (lambda x: x / 2, S / 2),
+    "divide_on_the_left": (lambda x: 1 / x, 1 / S),
+    "power": (lambda x: x**2, S**2),
+    "abs": (abs, sympy.Abs(S)),
+    "ellipsis": (lambda x: x[...], S),
+    "there_and_back": (lambda x: x[..., None][..., 0], S),
+    "reshape": (lambda x: x[None].reshape(()), S),
+    "matmul": (lambda x: x[None] @ x[None], S**2),
+    "np.sum": (lambda x: np.sum(x[None]), S),
+    "asarray": (SYMBOLIC.asarray, S),
+    "exp": (SYMBOLIC.exp, sympy.exp(S)),
+    "expm1": (SYMBOLIC.expm1, sympy.exp(S) - 1),
+    "log": (SYMBOLIC.log, sympy.log(S)),
+    "log1p": (SYMBOLIC.log1p, sympy.log(1 + S)),
+    "tanh": (SYMBOLIC.tanh, sympy.tanh(S)),
+    "sqrt": (SYMBOLIC.sqrt, sympy.sqrt(S)),
+    "ops.abs": (SYMBOLIC.abs, sympy.Abs(S)),
+    "maximum": (lambda x: SYMBOLIC.maximum(x, SYMBOLIC.asarray(0.0)), sympy.Max(S, 0)),
+    "sum": (lambda x: SYMBOLIC.sum(SYMBOLIC.stack([x, x])), 2 * S),
+    "prod": (lambda x: SYMBOLIC.prod(SYMBOLIC.stack([x, x])), S**2),
+    "max": (lambda x: SYMBOLIC.max(SYMBOLIC.stack([x, 2 * x])), sympy.Max(S, 2 * S)),
+    "norm": (lambda x: SYMBOLIC.norm(x[None]), sympy.Abs(S)),
+    "logsumexp": (
+        lambda x: SYMBOLIC.logsumexp(SYMBOLIC.stack([x, x])),
+        sympy.log(2 * sympy.exp(S)),
+    ),
+    "logarithmic_mean": (
+        lambda x: SYMBOLIC.logarithmic_mean(x, 0 * x, x),
+        (sympy.exp(S) - 1) / S,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_AXES)
+def test_arithmetic_on_an_array_without_axes_stays_an_array(name):
+    operation, expected = WITHOUT_AXES[name]
+    got = operation(symbols(S))
+    assert isinstance(got, SymbolArray)
+    assert got.shape == ()
+    assert sympy.simplify(got.item() - expected) == 0
+    # So an axis can be added, as a formula does with every scalar of a batch.
+    assert got[..., None].shape == (1,)
+
+
+def test_arrays_of_symbols_broadcast_and_convert():
+    x = symbols([[S, 1], [2, S]])
+    assert x.shape == (2, 2)
+    assert isinstance(x[0], SymbolArray)
+    assert isinstance(x + np.ones(2, np.int64), SymbolArray)
+    assert isinstance(SYMBOLIC.sum(x), SymbolArray)
+    assert symbols(symbols(S)).item() is S
+    assert SYMBOLIC.stack([symbols(S), SYMBOLIC.asarray([1.0, 2.0])]).tolist() == [[S, 1], [S, 2]]
+    assert SYMBOLIC.asarray(0.1).item() == sympy.Rational(0.1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
-"""Steps and runs: what they accept, that they keep every bit, and that they move as torch does."""
+"""Instances of every domain: what they accept, that they keep every bit; and steps and runs move as torch does."""
 
 import json
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from collapse_theory.arithmetic import FLOAT, SYMBOLIC, BallArray, ball
+from collapse_theory.arithmetic import FLOAT, SYMBOLIC, BallArray, SymbolArray, ball
 from collapse_theory.errors import InputError
-from collapse_theory.instances import DOMAINS, Run, Step, domain, symbolic_run, symbolic_step
+from collapse_theory.instances import (
+    DOMAINS,
+    Run,
+    Step,
+    domain,
+    symbolic,
+    symbolic_run,
+    symbolic_step,
+)
 
 B = ball(128)
 SCALARS = ("step_size", "weight_decay", "radius", "pbar", "curvature")
@@ -29,6 +39,51 @@ STEP = {
     "curvature": 4.5,
 }
 RUN = {name: value if name == "weights" else [value, value] for name, value in STEP.items()}
+STEADY = {name: RUN[name] for name in ("weights", "features", "labels", "example_weights")}
+INSTANCES = {
+    "step": STEP,
+    "run": RUN,
+    "head": {name: STEP[name] for name in ("weights", "radius")}
+    | {"feature": [2.0, 0.25], "distance": 1.5, "unseen": 2},
+    "vectors": {"first": [1.0, -0.0, 3], "second": [0.5, 1e-8, -2]},
+    "spectral_step": STEP | {"lowest": 0.125, "highest": 4.5},
+    "equilibrium": {
+        "seen": [[1.0, 0.5]],
+        "feature": [2.0, 0.25],
+        "weight_decay": 0.25,
+        "level": 0.5,
+        "unseen": 3,
+    },
+    "steady_run": STEADY
+    | {name: STEP[name] for name in ("weight_decay", "radius", "pbar", "curvature")}
+    | {"step_size": [0.5, 0.25], "distance": 0.125, "floor": 0.5},
+    "probe_run": RUN | {"probe": [1.0, -2.0]},
+    "reset_run": STEADY
+    | {name: STEP[name] for name in ("step_size", "weight_decay", "curvature")}
+    | {"fresh": [[[1.0, 2], [3, 4]], [[5, 6], [7, 8.5]]], "distance": 0.5, "period": 1},
+    "loss_step": STEP
+    | {
+        "pair_targets": [[0.25, 0.25], [0.0, 1.0]],
+        "mask": [1, 0],
+        "smoothing": 0.125,
+        "temperature": 2.0,
+        "scale": 4.0,
+        "clip": 0.5,
+    },
+    "z_loss_step": STEP | {"zeta": 0.125},
+    "capped_step": STEP | {"cap": 30.0},
+    "biased_step": STEP | {"biases": [0.5, -0.25, 3.0]},
+}
+"""A well-formed instance of every domain, in plain numbers."""
+FIELDS = [(name, field) for name, values in INSTANCES.items() for field in values]
+
+
+def kind_of(name) -> Any:
+    return DOMAINS[name].batch_type
+
+
+def axes_of(name, field):
+    return kind_of(name).AXES[field]
 
 
 def random_run(seed=0, *, labels=5, dim=4, examples=6, steps=12):
@@ -44,7 +99,7 @@ def random_run(seed=0, *, labels=5, dim=4, examples=6, steps=12):
     )
 
 
-def sampled(name, seed=0, size=40, **options):
+def sampled(name, seed=0, size=40, **options) -> Any:
     """A batch from the domain's own sampling, finite instances alone."""
     where, rng = DOMAINS[name], np.random.default_rng(seed)
     with np.errstate(all="ignore"):
@@ -175,13 +230,182 @@ def test_bad_input_is_named_with_its_fix(field, value, words):
         Run.create(**(RUN | {field: value if field == "weights" else [value, value]}))
 
 
-@pytest.mark.parametrize("kind", [Step, Run])
-@pytest.mark.parametrize("name", ["weights", "features", "labels", "step_size", "weight_decay"])
-def test_a_missing_field_is_named(kind, name):
-    values = dict(STEP if kind is Step else RUN)
-    del values[name]
-    with pytest.raises(InputError, match=f"{name} is missing"):
-        kind.create(**values)
+def test_every_domain_has_its_instance_here():
+    assert set(INSTANCES) == set(DOMAINS)
+    for name, where in DOMAINS.items():
+        assert where.name == where.batch_type.domain == name
+        assert set(INSTANCES[name]) == set(where.batch_type.AXES)
+        assert domain(name) is where
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_create_gives_every_field_its_axes(name):
+    one = kind_of(name).create(**INSTANCES[name])
+    assert len(one) == 1
+    assert one.lead == (1,)
+    assert one.ops is FLOAT
+    for field, x in one.values.items():
+        assert x.shape == (1, *[one.sizes[axis] for axis in axes_of(name, field)])
+        assert x.dtype == (np.int64 if field in one.INTEGERS else np.float64)
+        assert np.array_equal(x[0], INSTANCES[name][field])
+    assert one.nontrivial.shape == (1,)
+
+
+def grown(value):
+    """An array with its first entry once more."""
+    return [value[0], *value]
+
+
+def spoilt(value, entry):
+    """``value`` with its first number replaced."""
+    return [spoilt(value[0], entry), *value[1:]] if isinstance(value, list) else entry
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_nonsense_in_any_field_is_named(name, field):
+    values, good = INSTANCES[name], INSTANCES[name][field]
+    integer = field in kind_of(name).INTEGERS
+    bad = {
+        "text": "12",
+        "none": None,
+        "object": {},
+        "bool": spoilt(good, True),
+        "complex": spoilt(good, 1j),
+        "letters": spoilt(good, "a"),
+        "nan": spoilt(good, NAN),
+        "infinite": spoilt(good, INF),
+        "huge": spoilt(good, 10**400),
+        "too_many_axes": [good],
+        "empty": [],
+        "balls": B.asarray(np.ones(2)),
+    }
+    if integer:
+        bad["fraction"] = spoilt(good, 0.5)
+        bad["whole_float"] = spoilt(good, 2.0)
+    for what, value in bad.items():
+        with pytest.raises(InputError) as refusal:
+            kind_of(name).create(**(values | {field: value}))
+        text = str(refusal.value)
+        assert text.startswith(f"{field}: "), (what, text)
+        assert "\n" not in text, what
+        assert len(text) < 200, what
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_axes_that_disagree_are_named(name, field):
+    values, axes = INSTANCES[name], axes_of(name, field)
+    users = [axis for other in values for axis in axes_of(name, other)]
+    array = np.array(values[field])
+    for place, axis in enumerate(axes):
+        first = np.take(array, [0], axis=place)
+        longer = np.concatenate([array, first], axis=place).tolist()
+        if users.count(axis) > 1 or axis == "pair":
+            with pytest.raises(
+                InputError, match=r"axis \w has \d entries|, 2\]|, 2, n\]"
+            ) as refusal:
+                kind_of(name).create(**(values | {field: longer}))
+            assert "\n" not in str(refusal.value)
+        else:  # its size is its own
+            size = kind_of(name).create(**(values | {field: longer})).sizes[axis]
+            assert size == array.shape[place] + 1
+
+
+DEFAULTS = {"example_weights", "radius", "pbar", "curvature"}
+"""Fields that a single step need not be given."""
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_a_missing_field_is_named(name, field):
+    values = {k: v for k, v in INSTANCES[name].items() if k != field}
+    if issubclass(kind_of(name), Step) and field in DEFAULTS:
+        assert field in kind_of(name).create(**values).values
+        return
+    with pytest.raises(InputError, match=f"^{name}: {field} is missing; give all of"):
+        kind_of(name).create(**values)
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_a_misspelt_field_is_named(name, field):
+    with pytest.raises(InputError, match=f"^{name}: field '{field}_' is unknown; did you mean"):
+        kind_of(name).create(**INSTANCES[name], **{f"{field}_": 1.0})
+
+
+BAD_IN = [
+    ("head", "weights", [[1, 2], [3, 4]], "K = 2", "K >= 3"),
+    ("head", "unseen", 1, "got 1", "2 to 2"),
+    ("head", "unseen", 3, "got 3", "2 to 2"),
+    ("head", "unseen", -1, "got -1"),
+    ("equilibrium", "unseen", 0, "got 0", "at least 1"),
+    ("reset_run", "period", 0, "got 0", "at least 1"),
+    ("reset_run", "period", -3, "got -3", "at least 1"),
+    ("reset_run", "fresh", [[[1.0, 2]], [[5, 6]]], "(2, 1, 2)", "[T, 2, n]"),
+    ("reset_run", "labels", [[2, 2], [2, 3]], "3", "out of range", "0 to 2"),
+    ("reset_run", "example_weights", [[0.5, 0.5], [0.5, 0.25]], "sum to 1"),
+    ("steady_run", "labels", [[2, 2], [2, -1]], "-1", "out of range", "0 to 2"),
+    ("steady_run", "example_weights", [[0.5, 0.5], [1.5, -0.5]], "-0.5", "negative"),
+    ("steady_run", "weights", [[1, 2], [3, 4]], "K = 2", "K >= 3"),
+    ("steady_run", "step_size", 0.5, "shape ()", "[T]"),
+    ("steady_run", "weight_decay", [0.5, 0.5], "shape (2,)", "number"),
+    ("probe_run", "labels", [[2, 2], [2, 7]], "7", "out of range"),
+    ("probe_run", "probe", [[1.0, 2.0]], "shape (1, 2)", "[n]"),
+    ("loss_step", "labels", [2, 3], "3", "out of range"),
+    ("loss_step", "mask", [1, 2], "[1 2]", "0 or 1"),
+    ("loss_step", "mask", [-1, 1], "0 or 1"),
+    ("loss_step", "pair_targets", [[0.5], [0.5]], "(2, 1)", "[N, 2]"),
+    ("loss_step", "pair_targets", [[0.5, -0.25], [0, 0]], "-0.25", "negative", ">= 0"),
+    ("loss_step", "pair_targets", [[0.5, 0.75], [0, 0]], "1.25", "at most"),
+    ("loss_step", "pair_targets", [[1e308, 1e308], [0, 0]], "inf", "at most"),
+    ("loss_step", "smoothing", -0.125, "-0.125", "from 0 to 1"),
+    ("loss_step", "smoothing", 1.5, "1.5", "from 0 to 1"),
+    ("loss_step", "temperature", 0, "0.0", "> 0", "give 1"),
+    ("loss_step", "temperature", -2.0, "-2.0", "> 0"),
+    ("loss_step", "scale", 0.0, "0.0", "> 0", "give 1"),
+    ("loss_step", "scale", -4, "-4.0", "> 0"),
+    ("loss_step", "clip", 0.0, "0.0", "> 0", "give a large one"),
+    ("loss_step", "clip", -1e-300, "-1e-300", "> 0"),
+    ("capped_step", "cap", 0.0, "0.0", "> 0", "give a large one"),
+    ("capped_step", "cap", -30, "-30.0", "> 0"),
+    ("capped_step", "labels", [2, 3], "3", "out of range"),
+    ("z_loss_step", "example_weights", [0.5, 0.75], "1.25", "sum to 1"),
+    ("spectral_step", "weights", [[1, 2], [3, 4]], "K = 2", "K >= 3"),
+    ("biased_step", "biases", [0.5, 0.5], "axis K", "2 entries", "have 3"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "words"), [(n, f, v, w) for n, f, v, *w in BAD_IN]
+)
+def test_bad_values_of_a_domain_are_named(name, field, value, words):
+    with pytest.raises(InputError) as refusal:
+        kind_of(name).create(**(INSTANCES[name] | {field: value}))
+    text = str(refusal.value)
+    assert text.startswith(f"{field}: ")
+    assert "\n" not in text
+    for word in words:
+        assert word in text, text
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("loss_step", "pair_targets", [[0.0, 0.0], [0.5, 0.5]]),
+        ("loss_step", "pair_targets", [[0.1, 0.9], [1.0, 0.0]]),
+        ("loss_step", "smoothing", 0.0),
+        ("loss_step", "smoothing", 1.0),
+        ("loss_step", "clip", 5e-324),
+        ("loss_step", "mask", [0, 0]),
+        ("z_loss_step", "zeta", -1.0),
+        ("spectral_step", "lowest", 9.0),  # above `highest`: a hypothesis says no, not the type
+        ("reset_run", "period", 99),
+        ("steady_run", "floor", -1.0),
+        ("head", "radius", -1.0),
+        ("probe_run", "probe", [0.0, 0.0]),
+        ("equilibrium", "feature", [0.0, 0.0]),
+    ],
+)
+def test_values_at_an_edge_are_taken(name, field, value):
+    one = kind_of(name).create(**(INSTANCES[name] | {field: value}))
+    assert np.array_equal(one.values[field][0], value)
 
 
 def test_a_run_has_no_defaults():
@@ -228,9 +452,10 @@ def test_features_whose_square_overflows():
 @settings(max_examples=50)
 def test_nonsense_raises_input_error_alone(values):
     """Any other exception fails the test."""
-    for kind in (Step, Run):
+    for name, instance in INSTANCES.items():
+        taken = dict(zip(instance, values.values(), strict=False))  # the first fields
         try:
-            kind.create(**(STEP | values))
+            kind_of(name).create(**(instance | taken))
         except InputError as error:
             message = str(error)
         else:
@@ -270,7 +495,7 @@ def test_only_one_instance_is_saved():
         batch.take([0, 1]).to_dict()
 
 
-@pytest.mark.parametrize("kind", [Step, Run])
+@pytest.mark.parametrize("name", DOMAINS)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -279,24 +504,32 @@ def test_only_one_instance_is_saved():
         lambda d: "text",
         lambda d: {},
         lambda d: {"domain": d["domain"]},
-        lambda d: d | {"domain": "vectors"},
+        lambda d: d | {"domain": "vector"},
         lambda d: d | {"domain": "run" if d["domain"] == "step" else "step"},
         lambda d: d | {"values": None},
         lambda d: d | {"values": list(d["values"])},
         lambda d: d | {"values": d["values"] | {"more": 1}},
         lambda d: d | {"values": d["values"] | {3: 1, "more": 1}},
-        lambda d: d | {"values": {k: v for k, v in d["values"].items() if k != "pbar"}},
-        lambda d: d | {"values": d["values"] | {"pbar": None}},
-        lambda d: d | {"values": d["values"] | {"labels": [[0.5]]}},
-        lambda d: d | {"values": d["values"] | {"weights": [[1, 2], [3]]}},
-        lambda d: d | {"values": d["values"] | {"step_size": NAN}},
+        lambda d: d | {"values": dict(list(d["values"].items())[1:])},
+        lambda d: d | {"values": dict(list(d["values"].items())[:-1])},
+        lambda d: d | {"values": dict.fromkeys(d["values"])},
+        lambda d: d | {"values": d["values"] | {last(d): None}},
+        lambda d: d | {"values": d["values"] | {last(d): [[0.5]]}},
+        lambda d: d | {"values": d["values"] | {last(d): [[1, 2], [3]]}},
+        lambda d: d | {"values": d["values"] | {last(d): NAN}},
     ],
 )
-def test_a_damaged_dictionary_is_bad_input(kind, damage):
-    good = kind.create(**(STEP if kind is Step else RUN)).to_dict()
-    kind.from_dict(good)
+def test_a_damaged_dictionary_is_bad_input(name, damage):
+    kind = kind_of(name)
+    good = kind.create(**INSTANCES[name]).to_dict()
+    same_values(kind.from_dict(json.loads(json.dumps(good))), kind.create(**INSTANCES[name]))
     with pytest.raises(InputError):
         kind.from_dict(damage(good))
+
+
+def last(data):
+    """The name of the last field."""
+    return list(data["values"])[-1]
 
 
 @pytest.mark.parametrize("name", DOMAINS)
@@ -317,7 +550,10 @@ def test_take(name):
     same_values(some, batch.take(np.flatnonzero(chosen)))
     same_values(batch.take(slice(2, 5)), batch.take([2, 3, 4]))
     assert len(batch.take([])) == 0
-    assert batch.to(B).take(1).weights.shape == batch.take(1).weights.shape
+    balls = batch.to(B).take(1)
+    assert {k: v.shape for k, v in balls.values.items()} == {
+        k: v.shape for k, v in batch.take(1).values.items()
+    }
 
 
 @pytest.mark.parametrize("name", DOMAINS)
@@ -326,8 +562,8 @@ def test_conversion_to_balls_and_symbols_is_exact(name):
     balls, symbols = batch.to(ball(30)), batch.to(SYMBOLIC)
     assert balls.ops is ball(30)
     for field, x in batch.values.items():
-        if field == "labels":
-            assert balls.labels is symbols.labels is x
+        if field in batch.INTEGERS:
+            assert balls.values[field] is symbols.values[field] is x
             continue
         assert isinstance(balls.values[field], BallArray)
         assert not balls.values[field].radii().any()
@@ -335,6 +571,79 @@ def test_conversion_to_balls_and_symbols_is_exact(name):
         assert all(
             map(sympy.Rational.__eq__, map(sympy.Rational, x.flat), symbols.values[field].flat)
         )
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_sizes_are_those_of_the_axes(name):
+    batch = sampled(name)
+    assert set(batch.sizes) == {axis for axes in batch.AXES.values() for axis in axes}
+    for field, x in batch.values.items():
+        assert x.shape == (*batch.lead, *[batch.sizes[axis] for axis in batch.AXES[field]])
+    assert set(batch.AXES) >= batch.INTEGERS
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One entry of an axis left out
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_without_an_entry_of_an_axis(name):
+    """Well formed again, with the other entries as they were, or None."""
+    kind = kind_of(name)
+    tried = dict.fromkeys(kind.LEAST, 0)
+    axes = {axis for axes in kind.AXES.values() for axis in axes}
+    for seed in range(5):
+        batch = sampled(name, seed, 6)
+        for i in range(len(batch)):
+            one = batch.take(i)
+            for axis in axes & set(kind.LEAST):
+                first, least = kind.LEAST[axis]
+                if one.sizes[axis] <= least:
+                    continue
+                for index in range(first, one.sizes[axis]):
+                    smaller = one.without(axis, index)
+                    if smaller is not None:
+                        tried[axis] += 1
+                        assert_left_out(one, smaller, axis, index)
+    for axis in axes & set(kind.LEAST):
+        assert tried[axis] > 10, axis
+    assert axes - set(kind.LEAST) <= {"pair"}
+
+
+def assert_left_out(one, smaller, axis, index):
+    assert smaller.sizes == one.sizes | {axis: one.sizes[axis] - 1}
+    for field, x in one.values.items():
+        axes, y = one.AXES[field], smaller.values[field]
+        rest = np.delete(x, index, 1 + axes.index(axis)) if axis in axes else x
+        if field == "labels":
+            assert np.array_equal(y < 2, rest < 2)  # the pair stays what it is
+            kept = rest != index if axis == "K" else np.ones(rest.shape, bool)
+            shift = (rest > index) if axis == "K" else 0
+            assert np.array_equal(y[kept], (rest - shift)[kept])
+        elif field == "example_weights":
+            rows = y.reshape(-1, y.shape[-1]).tolist()
+            assert all(sum(map(Fraction, row)) <= 1 for row in rows)
+            assert np.abs(y.sum(axis=-1) - 1).max() < 1e-12
+            assert np.array_equal(y == 0, rest == 0)
+        elif field == "unseen":
+            assert np.array_equal(y, x - (axis == "K" and index < x))
+        else:
+            assert np.array_equal(y, rest), field
+    # What a witness file would hold can be read again.
+    read = type(one).from_dict(json.loads(json.dumps(smaller.to_dict())))
+    weights = smaller.values.get("example_weights")
+    assert weights is None or np.allclose(read.example_weights, weights, 1e-12)
+
+
+def test_what_cannot_be_left_out():
+    step = Step.create(**(STEP | {"labels": [2, 2], "example_weights": [1.0, 0.0]}))
+    assert step.without("N", 0) is None  # no batch weight would be left
+    assert step.without("N", 1) is not None
+    head = kind_of("head").create(
+        **INSTANCES["head"] | {"weights": np.arange(8.0).reshape(4, 2), "unseen": 3}
+    )
+    assert head.without("K", 3) is None  # the only seen label
+    assert head.without("K", 2).unseen.tolist() == [2]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -519,6 +828,43 @@ def test_names_of_the_symbols_of_a_run():
     ]
     assert run.labels.tolist() == [[2, 2], [2, 2]]
     assert len(run.steps) == 2
+
+
+INTEGER_VALUES = {"unseen": 2, "period": 1, "mask": (1, 0)}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_symbolic_instances_of_every_domain(name):
+    kind = kind_of(name)
+    axes = {axis for axes in kind.AXES.values() for axis in axes}
+    sizes = {k: v for k, v in {"K": 4, "n": 3, "N": 2, "T": 2, "S": 2}.items() if k in axes}
+    integers = {k: v for k, v in INTEGER_VALUES.items() if k in kind.INTEGERS}
+    one = symbolic(name, **sizes, **integers)
+    assert type(one) is kind
+    assert one.lead == ()
+    assert one.ops is SYMBOLIC
+    assert {k: v for k, v in one.sizes.items() if k != "pair"} == sizes
+    found = []
+    for field, x in one.values.items():
+        assert x.shape == tuple(one.sizes[axis] for axis in kind.AXES[field])
+        if field == "labels":
+            assert (x == 3).all()
+        elif field in kind.INTEGERS:
+            assert np.array_equal(x, integers[field])
+        else:
+            assert isinstance(x, SymbolArray)
+            symbol = kind.SYMBOLS.get(field, field)
+            wanted = ["_".join([symbol, *map(str, i)]) for i in np.ndindex(x.shape)]
+            assert names(x) == wanted
+            assert all(v.is_real and v.is_positive is None for v in x.flat)
+            found += wanted
+    assert len(set(found)) == len(found)  # no symbol stands for two numbers
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_an_unknown_size_of_a_symbolic_instance_is_named(name):
+    with pytest.raises(InputError, match=f"^{name}: size 'L' is unknown; sizes are"):
+        symbolic(name, L=3)
 
 
 def test_a_symbolic_step_at_numbers_is_the_step():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from collapse_theory import softmax
-from collapse_theory.arithmetic import FLOAT, SYMBOLIC, ball
+from collapse_theory.arithmetic import FLOAT, SYMBOLIC, SymbolArray, ball
 
 B = ball(128)
 RELATIVE = 1e-12
@@ -199,7 +199,14 @@ def test_symbols_give_the_textbook_formulas():
 
     w = np.array([[sympy.Symbol(f"w{k}", real=True)] for k in range(3)])
     x, a = np.array([[sympy.Symbol("x", real=True)]]), np.array([sympy.Symbol("a", real=True)])
-    loss = softmax.loss(SYMBOLIC, w, x, np.array([2]), a)[()]
+    loss = softmax.loss(SYMBOLIC, w, x, np.array([2]), a)
+    trace = softmax.operator_trace(
+        SYMBOLIC, x, a, softmax.pair_means(SYMBOLIC, w, x, w[0] - w[1])[1]
+    )
+    for scalar in (loss, trace):  # arrays without axes, as floats and balls would be
+        assert isinstance(scalar, SymbolArray)
+        assert scalar.shape == ()
+    loss = loss.item()
     gradient = softmax.gradient(SYMBOLIC, w, x, np.array([2]), a)
     for k in range(3):
         assert sympy.simplify(sympy.diff(loss, w[k, 0]) - gradient[k, 0]) == 0
@@ -208,4 +215,4 @@ def test_symbols_give_the_textbook_formulas():
     assert sympy.simplify(pair[0] - (gradient[0, 0] - gradient[1, 0])) == 0
     m = softmax.operator(SYMBOLIC, x, a, means)
     assert sympy.simplify(m[0, 0] * (w[0, 0] - w[1, 0]) - pair[0]) == 0
-    assert sympy.simplify(softmax.operator_trace(SYMBOLIC, x, a, means) - m[0, 0]) == 0
+    assert sympy.simplify(trace.item() - m[0, 0]) == 0

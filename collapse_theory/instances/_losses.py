@@ -328,13 +328,23 @@ class BiasedStep(Step):
         return Step.with_difference(difference, ops=self.ops, **same)
 
     @cached_property
+    def _pair(self) -> tuple[Array, Array]:
+        # With the biases in the logits; so the pair's gradient and the next difference are those of the rows w_u, w_v.
+        return self.augmented.logit_differences, self.augmented.means
+
+    @cached_property
     def trace(self) -> Array:
         """``tr M`` with the bias's coordinate."""
         return self.augmented.trace
 
     @property
-    def means(self) -> Array:
-        return self.augmented.means
+    def cross_entropy(self) -> Array:
+        return self.augmented.cross_entropy
+
+    @cached_property
+    def next_weights(self) -> Array:
+        """All rows after the step, without the biases [..., K, n]."""
+        return self.augmented.next_weights[..., :-1]
 
     @property
     def nontrivial(self) -> np.ndarray:

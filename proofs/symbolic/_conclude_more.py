@@ -64,7 +64,7 @@ class Written:
         start: Expr,
         at: Values | None = None,
     ) -> Part:
-        """The goal's line, written out at the values `at` of its free indices; `start` is what the derivation starts from."""
+        """The goal's line, with values `at` for its free indices; `start` is what the derivation starts from."""
         statement = self.derivation[goal.line].statement
         return Part(
             id=goal.id,

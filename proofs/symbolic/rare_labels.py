@@ -1,79 +1,91 @@
-"""`rare_labels`: a step with targets of any kind has |D+| <= (1 - eta lam)|D| + eta r f, f the batch mass of u and v."""
+"""`rare_labels`: `|D+| <= (1 - eta lam)|D| + eta r f` when u and v are targets with batch mass f."""
+
+from collections.abc import Callable
 
 from sympy import Integer
 
-from . import _bounds, _logmean, _step, _times_rare, _times_seen
+from . import _bounds, _logmean, _losses, _step, _times, _times_rare, _times_seen
+from ._conclude import LABELS
+from ._conclude_more import Written
 from ._derivation import Derivation, Goal, Line, Part, at_most
 from ._rules import Combine, Term
-from ._small import Small, step_table
+from ._small import Table, step_table
 from ._symbols import RANGES, Step, i
 from .rare_labels_run import NAMES
 
 SIZES = (
-    "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line, and targets "
-    "are of any kind; no size is fixed. Only the conclusion is written out, for 3 labels, 2 coordinates and 2 examples, to "
-    "be compared with the claim's own formula; there no target is u or v, as in all of the library's symbolic instances."
+    "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line, and targets are "
+    "of any kind; no size is fixed. Only the conclusion is written out, for 3 labels, 2 coordinates and 2 examples, to be "
+    "compared with the claim's own formula; there no target is u or v, as in all of the library's symbolic "
+    "instances (a test does so for targets u and v)."
 )
-HYPOTHESES = ("nonnegative_step", "radius", "curvature", "step_size")
 DIM, EXAMPLES = 2, 2
+"""The size at which the conclusion is written out."""
 
 
 def derive() -> Derivation:
-    """The derivation, from the loss to the claim."""
+    """The contraction for the part without these targets, and the triangle inequality."""
     q = Step()
-    norm = q.name("norm", nonnegative=True)
-    lines = (
-        *_times_seen.loss(q),
-        *_logmean.logmean(q),
-        *_times_rare.recursion(q),
-        *_times_rare.without_targets(_step.quadratic(q)),
-        *_bounds.hypotheses(q),
-        *_times_rare.without_targets(
-            line for line in _bounds.upper(q) if line.name != "contraction"
+    claim = Line(
+        "rare_labels",
+        at_most(
+            _times_rare.length(q),
+            (1 - q.eta * q.lam) * q.name("norm", nonnegative=True) + q.eta * q.r * q.name("mass"),
         ),
-        *_times_rare.mass(q),
-        *_times_rare.step(q),
-        Line(
-            "rare_labels",
-            at_most(
-                _times_rare.length(q),
-                (1 - q.eta * q.lam) * norm + q.eta * q.r * q.name("mass"),
-            ),
-            Combine((Term(1, ("rare_step",)),), unfold=("c",)),
-            "the claim.",
-        ),
+        Combine((Term(1, ("rare_step",)),), unfold=("c",)),
+        "the claim.",
     )
+    hypotheses = ("nonnegative_step", "radius", "curvature", "step_size")
     return Derivation(
         claim="rare_labels",
-        lines=lines,
-        goals=(Goal("rare_labels", "rare_labels", HYPOTHESES),),
+        lines=(
+            *_times_seen.loss(q),
+            *_logmean.logmean(q),
+            _losses.mean(q)[-1],
+            *_times_rare.recursion(q),
+            *_times_rare.without_targets(_step.quadratic(q)),
+            *_bounds.hypotheses(q),
+            *_times_rare.without_targets(_times.upper(q)),
+            *_times_rare.mass(q),
+            *_times_rare.step(q),
+            claim,
+        ),
+        goals=(Goal("rare_labels", "rare_labels", hypotheses),),
         sizes=SIZES,
         ranges=RANGES,
-        conclude=conclude,
+        conclude=conclude((LABELS,) * EXAMPLES),
         names=NAMES,
     )
 
 
-def conclude(derivation: Derivation) -> tuple[Part, ...]:
-    """The goal at 3 labels, with the target 3 on every example."""
-    never = {"hot_u": lambda i: Integer(0), "hot_v": lambda i: Integer(0)}
-    definitions = derivation.context().definitions().values()
-    small = Small({**step_table(3), **never}, definitions, labels=3, dim=DIM, examples=EXAMPLES)
-    statement = derivation["rare_labels"].statement
-    places = {"radius": range(1, EXAMPLES + 1)}
+def conclude(targets: tuple[int, int]) -> Callable[[Derivation], tuple[Part, ...]]:
+    """The goal for 3 labels, 2 coordinates and 2 examples with these targets (u is 1, v is 2)."""
 
-    def margins(name: str) -> tuple:
-        margin = derivation[name].statement.margin
-        return tuple(small(margin, {i: place}) for place in places.get(name, (1,)))
+    def hit(row: int) -> Callable[..., Integer]:
+        return lambda i: Integer(int(targets[i - 1] == row))
 
-    return (
-        Part(
-            id="rare_labels",
-            hypotheses={name: margins(name) for name in HYPOTHESES},
-            structural=(),
-            loss=small(derivation["loss"].statement.rhs),
-            lhs=small(statement.lhs),
-            rhs=small(statement.rhs),
-            sizes={"K": 3, "n": DIM, "N": EXAMPLES},
-        ),
-    )
+    table: Table = {
+        **step_table(LABELS),
+        "y": lambda i: Integer(targets[i - 1]),
+        "hot_u": hit(1),
+        "hot_v": hit(2),
+    }
+
+    def concluded(derivation: Derivation) -> tuple[Part, ...]:
+        written = Written(
+            derivation,
+            table=table,
+            dim=DIM,
+            examples=EXAMPLES,
+            sizes={"K": LABELS, "n": DIM, "N": EXAMPLES},
+            forms=("L_form",),
+        )
+        (goal,) = derivation.goals
+        each = [{i: number + 1} for number in range(EXAMPLES)]
+        hypotheses = {
+            name: written.margins(name, each if name == "radius" else ({},))
+            for name in goal.hypotheses
+        }
+        return (written.part(goal, hypotheses, start=derivation["loss"].statement.rhs),)
+
+    return concluded

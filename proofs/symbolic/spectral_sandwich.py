@@ -1,4 +1,4 @@
-"""`spectral_sandwich`: `|D+| <= (1 - eta (lam + mu))|D|` when M's eigenvalues lie between mu and mubar, as far as D sees them.
+"""`spectral_sandwich`: `|D+| <= (1 - eta (lam + mu))|D|` with M's eigenvalues between mu and mubar.
 
 Of the eigenvalues only the form `D.(M - mu)(mubar - M)D >= 0` is used. `|D| = 0` is no case of its own: the signs of
 `D.MD - mu |D|^2` and `mubar |D|^2 - D.MD` come from their sum and product.

@@ -1,0 +1,83 @@
+"""A head with any number of unseen labels and one feature: rows, logits and the normaliser.
+
+The unseen labels are u, with row `w_u[j]`, and `others` >= 0 further ones, with rows `w_o[g, j]`, g = 2..others + 1.
+"""
+
+from collections.abc import Iterable
+
+from sympy import IndexedBase, Integer, Sum, Symbol, exp, symbols
+
+from ._derivation import Line, equal
+from ._rules import Define
+from ._symbols import LATEX, RANGES, K, Step, j, n
+from ._types import Expr
+
+others = Symbol("others", integer=True, nonnegative=True)
+count = others + 1
+"""All unseen labels."""
+g = symbols("g", integer=True)
+HEAD_RANGES = RANGES | {g: (Integer(2), others + 1)}
+NAMES = LATEX | {
+    "others": r"\kappa'",
+    "w_o": "w^{o}",
+    "z_o": "z^{o}",
+    "p_o": "p^{o}",
+    "w_y": "w^{y}",
+    "z_y": "z^{y}",
+}
+q = Step()
+z_u, p_u = q.name("z_u"), q.name("p_u", positive=True)
+z_o, p_o = q.name("z_o", g), q.name("p_o", g, positive=True)
+Z = q.name("Z", positive=True)
+
+
+def x(index: Expr) -> Expr:
+    """The feature."""
+    return q.name("x", index)
+
+
+def w_o(index: Expr) -> Expr:
+    """Row g of the other unseen labels."""
+    return q.name("w_o", g, index)
+
+
+def over_g(body: Expr) -> Expr:
+    """Sum over the other unseen labels."""
+    return Sum(body, (g, 2, others + 1))
+
+
+def logit(row: Expr) -> Expr:
+    """The logit of a row (an expression in j)."""
+    return Sum(row * x(j), (j, 1, n))
+
+
+def seen_from(first: Expr) -> Expr:
+    """The exponentials of the seen labels from `first` to K."""
+    k = symbols("k", integer=True)
+    return Sum(exp(logit(IndexedBase("w", real=True)[k, j])), (k, first, K))  # pyright: ignore[reportArgumentType]
+
+
+def head(seen: Iterable[Line], S: Expr) -> list[Line]:
+    """Logits, normaliser and the probability of u; `seen` defines S, the exponentials of all seen labels."""
+    return [
+        Line(
+            "z_u",
+            equal(z_u, logit(q.w_u(j))),
+            Define(),
+            "Logit of the unseen label $u$ on the feature $x$;",
+        ),
+        Line(
+            "z_o",
+            equal(z_o, logit(w_o(j))),
+            Define(),
+            "logits of the other unseen labels $g = 2, \\dots, \\kappa' + 1$, so that $\\kappa = \\kappa' + 1$ are unseen;",
+        ),
+        *seen,
+        Line(
+            "Z",
+            equal(Z, exp(z_u) + over_g(exp(z_o)) + S),
+            Define(("z_u", "z_o", "S")),
+            "the normaliser.",
+        ),
+        Line("p_u", equal(p_u, exp(z_u) / Z), Define(("z_u", "Z")), "Softmax probability of $u$."),
+    ]

@@ -1,0 +1,86 @@
+"""Derivations of claims about one step: their rules refuse what does not follow, and tampered lines do not stand."""
+
+from dataclasses import replace
+
+import pytest
+from sympy import Sum, Symbol, exp
+
+from proofs.symbolic import derive
+from proofs.symbolic._derivation import Context, Line, Refused, at_most
+from proofs.symbolic._jensen import OneOfSum
+from proofs.symbolic._symbols import RANGES, K, Step, i, j, k
+
+q = Step()
+CLAIMS = (
+    "step_factor",
+    "lower_bound",
+    "difference_recursion",
+    "stationary_rows",
+    "gradient_flow",
+    "no_decay_nonexpansive",
+    "rare_labels",
+    "curvature_from_loss",
+)
+terms = exp(q.over_j(q.w(k, j) * q.x(i, j)))
+at_target = terms.xreplace({k: q.y(i)})
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "reason"),
+    [
+        (at_most(at_target, Sum(terms, (k, 3, K))), q.y(i), ""),
+        (at_most(2 * at_target, Sum(terms, (k, 3, K))), q.y(i), "not the term at the target"),
+        (at_most(at_target, Sum(terms, (k, 4, K))), q.y(i), "does not run over"),
+        (at_most(at_target, terms), q.y(i), "is a sum"),
+        (at_most(terms.xreplace({k: i}), Sum(terms, (k, 3, K))), i, "is no target"),
+        (at_most(q.w(q.y(i), j), Sum(q.w(k, j), (k, 3, K))), q.y(i), "not shown to be >= 0"),
+    ],
+)
+def test_one_of_a_sum(statement, target, reason):
+    rule = OneOfSum(target)
+    if not reason:
+        rule.check(statement, Context(RANGES))
+        return
+    with pytest.raises(Refused, match=reason):
+        rule.check(statement, Context(RANGES))
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_last_line_with_a_better_constant_does_not_stand(claim):
+    derivation = derive(claim)
+    for goal in derivation.goals:
+        line = derivation[goal.line]
+        better = replace(line.statement, rhs=line.statement.rhs - line.statement.lhs / 1000)
+        lines = tuple(replace(x, statement=better) if x is line else x for x in derivation.lines)
+        results = replace(derivation, lines=lines, goals=()).check()
+        assert [r.name for r in results if not r.ok] == [goal.line]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_goal_that_hides_a_hypothesis_does_not_stand(claim):
+    derivation = derive(claim)
+    for goal in derivation.goals:
+        for name in goal.hypotheses:
+            fewer = replace(goal, hypotheses=tuple(h for h in goal.hypotheses if h != name))
+            results = replace(derivation, goals=(fewer,)).check()
+            assert not results[-1].ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_no_verified_line_stands_with_its_right_side_changed(claim):
+    derivation = derive(claim)
+    roles = {r.name: r.role for r in derivation.check()}
+    context = Context(derivation.ranges)
+    extra = Symbol("extra", positive=True)
+    for line in derivation.lines:
+        if roles[line.name] == "verified":
+            changed = Line(
+                line.name,
+                replace(line.statement, rhs=line.statement.rhs - extra),
+                line.rule,
+                line.sentence,
+            )
+            with pytest.raises(Refused):
+                changed.check(context)
+        context.add(line)
