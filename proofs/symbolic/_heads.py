@@ -5,17 +5,18 @@ The unseen labels are u, with row `w_u[j]`, and `others` >= 0 further ones, with
 
 from collections.abc import Iterable
 
-from sympy import IndexedBase, Integer, Sum, Symbol, exp, symbols
+from sympy import Integer, Rational, Sum, Symbol, exp, sqrt
 
-from ._derivation import Line, equal
-from ._rules import Define
-from ._symbols import LATEX, RANGES, K, Step, j, n
+from ._derivation import Line, at_most, equal
+from ._inference import Root
+from ._rules import Assume, Combine, Define, Term
+from ._symbols import LATEX, RANGES, K, Step, j, k, m, n
 from ._types import Expr
 
 others = Symbol("others", integer=True, nonnegative=True)
 count = others + 1
 """All unseen labels."""
-g = symbols("g", integer=True)
+g = Symbol("g", integer=True)
 HEAD_RANGES = RANGES | {g: (Integer(2), others + 1)}
 NAMES = LATEX | {
     "others": r"\kappa'",
@@ -29,6 +30,8 @@ q = Step()
 z_u, p_u = q.name("z_u"), q.name("p_u", positive=True)
 z_o, p_o = q.name("z_o", g), q.name("p_o", g, positive=True)
 Z = q.name("Z", positive=True)
+xnorm = Symbol("xnorm", nonnegative=True)
+half = Rational(1, 2)
 
 
 def x(index: Expr) -> Expr:
@@ -53,8 +56,7 @@ def logit(row: Expr) -> Expr:
 
 def seen_from(first: Expr) -> Expr:
     """The exponentials of the seen labels from `first` to K."""
-    k = symbols("k", integer=True)
-    return Sum(exp(logit(IndexedBase("w", real=True)[k, j])), (k, first, K))  # pyright: ignore[reportArgumentType]
+    return Sum(exp(logit(q.w(k, j))), (k, first, K))
 
 
 def head(seen: Iterable[Line], S: Expr) -> list[Line]:
@@ -80,4 +82,31 @@ def head(seen: Iterable[Line], S: Expr) -> list[Line]:
             "the normaliser.",
         ),
         Line("p_u", equal(p_u, exp(z_u) / Z), Define(("z_u", "Z")), "Softmax probability of $u$."),
+    ]
+
+
+def features() -> list[Line]:
+    """`|x|` and its bound."""
+    return [
+        Line("xnorm", equal(xnorm, sqrt(Sum(x(j) ** 2, (j, 1, n)))), Define(), "The feature"),
+        Line("radius", at_most(xnorm, q.r), Assume(), "has length at most $r$, by hypothesis."),
+    ]
+
+
+def product(name: str, row: Expr, row_m: Expr, length: Expr, of: tuple[str, ...]) -> list[Line]:
+    """`<row, x> <= r |row|`, where the line `of[0]` defines the length."""
+    square = Sum((row * x(m) - row_m * x(j)) ** 2, (j, 1, n), (m, 1, n))
+    return [
+        Line(
+            f"{name}_square",
+            at_most(logit(row) ** 2, (length * xnorm) ** 2),
+            Combine((Term(half * square),), unfold=(*of, "xnorm")),
+            "By Cauchy-Schwarz (Lagrange's identity)",
+        ),
+        Line(
+            f"{name}_product",
+            at_most(logit(row), length * xnorm),
+            Root(f"{name}_square"),
+            "the difference of the logits is at most the product of the lengths,",
+        ),
     ]

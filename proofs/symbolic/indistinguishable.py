@@ -3,51 +3,43 @@
 `p_u exp(-r|D|) <= p_v`, `p_u <= (1 - p_seen)/(1 + (k - 1) exp(-r delta))` and `p_u exp(-r|w_u - mean|) <= 1/k`.
 """
 
-from sympy import Integer, Rational, Sum, Symbol, exp, sqrt
+from sympy import Integer, Sum, Symbol, exp, sqrt
 
-from . import _counterexample
+from . import _heads_jensen
 from ._conclude_more import Written
-from ._convex import EitherSign
 from ._derivation import Derivation, Goal, Line, Part, at_most, equal
 from ._heads import (
     HEAD_RANGES,
     NAMES,
     Z,
-    count,
+    features,
     g,
     head,
-    logit,
     others,
     over_g,
     p_o,
     p_u,
+    product,
     q,
     seen_from,
     w_o,
-    x,
+    xnorm,
     z_o,
     z_u,
 )
 from ._heads_rules import Exponentials
-from ._inference import Root
-from ._logmean import v
 from ._rules import Assume, Combine, Define, Term
 from ._small import real
 from ._symbols import j, m, n
-from ._types import Expr
 
 SIZES = (
     "The number of labels K, the number of unseen labels and the dimension n are symbols in every line; no size is fixed. "
     "Only the conclusion is written out, for 4 labels of which 3 are unseen and 2 coordinates, to be compared with the "
     "claim's own formula. The claim speaks of probabilities alone, so it starts from the softmax."
 )
-half = Rational(1, 2)
 r, delta = q.r, Symbol("delta", real=True)
 seen = Symbol("S", nonnegative=True)
-xnorm, center = Symbol("xnorm", nonnegative=True), q.name("center", j)
-mean = Symbol("zbar", real=True)
 apart = q.name("apart", g, nonnegative=True)
-off = Symbol("off", nonnegative=True)
 mass = Symbol("mass", real=True)
 
 
@@ -60,8 +52,8 @@ def derive() -> Derivation:
             *features(),
             *pair(),
             *group(),
-            *tangents(),
-            *jensen(),
+            *_heads_jensen.tangents(),
+            *_heads_jensen.jensen(seen),
         ),
         goals=(
             Goal("pair", "pair", ("radius",)),
@@ -72,11 +64,9 @@ def derive() -> Derivation:
         ranges=HEAD_RANGES,
         conclude=conclude,
         names=NAMES
+        | _heads_jensen.NAMES
         | {
-            "zbar": r"\bar z",
-            "center": r"\bar w",
             "apart": r"|w^{u} - w^{o}|",
-            "off": r"|w^{u} - \bar w|",
             "mass": r"(1 - p_{\mathrm{seen}})",
             "delta": r"\delta",
         },
@@ -90,33 +80,6 @@ def _seen() -> Line:
         Define(),
         "the exponentials of all seen labels $k$;",
     )
-
-
-def features() -> list[Line]:
-    """`|x|` and its bound."""
-    return [
-        Line("xnorm", equal(xnorm, sqrt(Sum(x(j) ** 2, (j, 1, n)))), Define(), "The feature"),
-        Line("radius", at_most(xnorm, r), Assume(), "has length at most $r$, by hypothesis."),
-    ]
-
-
-def product(name: str, row: Expr, row_m: Expr, length: Expr, of: tuple[str, ...]) -> list[Line]:
-    """`<row, x> <= r |row|`, where the line `of[0]` defines the length."""
-    square = Sum((row * x(m) - row_m * x(j)) ** 2, (j, 1, n), (m, 1, n))
-    return [
-        Line(
-            f"{name}_square",
-            at_most(logit(row) ** 2, (length * xnorm) ** 2),
-            Combine((Term(half * square),), unfold=(*of, "xnorm")),
-            "By Cauchy-Schwarz (Lagrange's identity)",
-        ),
-        Line(
-            f"{name}_product",
-            at_most(logit(row), length * xnorm),
-            Root(f"{name}_square"),
-            "the difference of the logits is at most the product of the lengths,",
-        ),
-    ]
 
 
 def pair() -> list[Line]:
@@ -214,104 +177,6 @@ def group() -> list[Line]:
             at_most(p_u, mass / (1 + others * least)),
             Combine((Term(1 / (1 + others * least), ("share",), over=(g,)),), unfold=("mass",)),
             "Sum over the other unseen labels: the second bound.",
-        ),
-    ]
-
-
-def tangents() -> list[Line]:
-    """`1 + y <= exp(y)` for `y = z - zbar`, z the logit of any unseen label."""
-    lines = [
-        Line(
-            "zbar",
-            equal(mean, (z_u + over_g(z_o)) / count),
-            Define(("z_u", "z_o")),
-            "The mean of the unseen logits,",
-        ),
-        Line(
-            "mean",
-            equal(count * mean, z_u + over_g(z_o)),
-            Combine(unfold=("zbar",)),
-            "that is,",
-        ),
-        *(
-            line
-            for line in _counterexample.exponential()
-            if line.name in {"exp_above", "exp_below"}
-        ),
-    ]
-    for row, z, of in (("u", z_u, "the logit of $u$"), ("o", z_o, "those of the others")):
-        y = z - mean
-        lines += [
-            Line(
-                f"tangent_{row}",
-                at_most(1 + y, exp(y)),
-                EitherSign("exp_above", "exp_below", v, y),
-                f"So at {of}, of either sign,",
-            ),
-            Line(
-                f"above_{row}",
-                at_most(exp(mean) * (1 + y), exp(z)),
-                Combine((Term(exp(mean), (f"tangent_{row}",)),)),
-                "times $e^{\\bar z}$.",
-            ),
-        ]
-    return lines
-
-
-def jensen() -> list[Line]:
-    """`k exp(zbar) <= Z`, and the third bound."""
-    row, row_m = (q.w_u(index) - q.name("center", index) for index in (j, m))
-    return [
-        Line(
-            "jensen",
-            at_most(count * exp(mean), Z),
-            Combine(
-                (
-                    Term(1, ("above_u",)),
-                    Term(1, ("above_o",), over=(g,)),
-                    Term(exp(mean), ("mean",)),
-                    Term(seen),
-                ),
-                unfold=("Z",),
-            ),
-            "Sum over the unseen labels: the terms $z - \\bar z$ cancel (Jensen's inequality).",
-        ),
-        Line(
-            "center",
-            equal(center, (q.w_u(j) + over_g(w_o(j))) / count),
-            Define(),
-            "The mean of the unseen rows,",
-        ),
-        Line(
-            "off",
-            equal(off, sqrt(Sum(row**2, (j, 1, n)))),
-            Define(("center",)),
-            "and how far $u$ is from it.",
-        ),
-        *product("off", row, row_m, off, ("off",)),
-        Line(
-            "center_logits",
-            at_most(z_u - r * off, mean),
-            Combine(
-                (Term(1, ("off_product",)), Term(off, ("radius",))),
-                unfold=("zbar", "center", "z_u", "z_o"),
-            ),
-            "so with $|x| \\le r$ it is at most $r$ times that.",
-        ),
-        Line(
-            "center_exp",
-            at_most(exp(z_u - r * off), exp(mean)),
-            Exponentials("center_logits"),
-            "Take exponentials",
-        ),
-        Line(
-            "center_bound",
-            at_most(p_u * exp(-r * off), 1 / count),
-            Combine(
-                (Term(1 / Z, ("center_exp",)), Term(1 / (Z * count), ("jensen",))),
-                unfold=("p_u",),
-            ),
-            "and divide by $Z$: the third bound.",
         ),
     ]
 

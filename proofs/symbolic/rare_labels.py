@@ -53,7 +53,7 @@ def derive() -> Derivation:
         goals=(Goal("rare_labels", "rare_labels", hypotheses),),
         sizes=SIZES,
         ranges=RANGES,
-        conclude=conclude((LABELS,) * EXAMPLES),
+        conclude=conclude((LABELS, LABELS)),
         names=NAMES,
     )
 
