@@ -4,7 +4,7 @@ import numpy as np
 
 from collapse_theory.claims import get_claim
 from collapse_theory.examination import Witness, confirm
-from collapse_theory.instances import Run, Step
+from collapse_theory.instances import Run, Step, domain
 from collapse_theory.trajectories import LinearConfig, train_linear_heads
 
 
@@ -52,6 +52,111 @@ def run_witness():
         curvature=[0.0] * steps,
     )
     return checked(Witness(get_claim("trajectory").drop("curvature"), run, "curvature"))
+
+
+def witness_of(claim_id, dropped=None, **values):
+    """A witness from its instance's values; fields that are left out are 0, or what leaves a trick out."""
+    claim = get_claim(claim_id)
+    kind = domain(claim.domain).batch_type
+    examples = np.shape(values.get("labels", [2]))
+    rest = dict.fromkeys(kind.AXES, 0.0) | {
+        "labels": np.full(examples, 2).tolist(),
+        "example_weights": np.ones(examples).tolist(),
+        "pair_targets": np.zeros((*examples, 2)).tolist(),
+        "mask": np.ones(examples, dtype=int).tolist(),
+        **dict.fromkeys(("temperature", "scale", "clip"), 1.0),
+    }
+    known = {name: values.get(name, rest[name]) for name in kind.AXES}
+    claim = claim if dropped is None else claim.drop(dropped)
+    return checked(Witness(claim, kind.create(**known), dropped))
+
+
+LINE = [[0.0], [-1.0], [0.0]]
+WITNESSES = {
+    "row_clipping": lambda: witness_of(
+        "row_clipping",
+        weights=[[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+        features=[[0.1, 0.2], [0.0, -0.1]],
+        labels=[2, 2],
+        example_weights=[0.5, 0.5],
+        step_size=100.0,
+        curvature=0.013,
+        clip=0.004,
+    ),
+    "undecayed_bias": lambda: witness_of(
+        "undecayed_bias",
+        weights=[[0.5], [-0.5], [0.0]],
+        features=[[0.0]],
+        step_size=1.0,
+        weight_decay=0.2,
+        curvature=1.0,
+        biases=[0.0, 1.0, 8.0],
+    ),
+    "soft_capping": lambda: witness_of(
+        "soft_capping_unbounded",
+        weights=LINE,
+        features=[[-0.5]],
+        step_size=1.0,
+        curvature=1.0,
+        cap=0.5,
+    ),
+    "twins": lambda: witness_of(
+        "twins",
+        "twins",
+        weights=LINE,
+        features=[[1.0]],
+        step_size=1.0,
+        curvature=1.0,
+        pair_targets=[[1.0, 0.0]],
+    ),
+    "label_smoothing": lambda: witness_of(
+        "label_smoothing",
+        "unseen",
+        weights=[[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]],
+        features=[[1.0, -0.5]],
+        labels=[1],
+        step_size=1.0,
+        smoothing=0.5,
+    ),
+    "staggered_reset": lambda: witness_of(
+        "staggered_reset",
+        weights=[[0.0], [0.036], [0.0]],
+        features=[[[0.0]], [[0.0]]],
+        labels=[[2], [2]],
+        fresh=[[[0.0], [0.0]], [[0.02], [0.0]]],
+        step_size=0.002,
+        weight_decay=90.0,
+        distance=0.01,
+        period=1,
+    ),
+    "alignment": lambda: witness_of(
+        "alignment_without_norms",
+        weights=[[1.0, 0.5], [-0.5, 1.0], [0.0, 0.0]],
+        features=[[[0.0, 0.0]], [[0.0, 0.0]]],
+        labels=[[2], [2]],
+        step_size=[1.0, 1.0],
+        weight_decay=0.3,
+    ),
+    "rare_labels": lambda: witness_of(
+        "rare_labels_run",
+        "curvature",
+        weights=LINE,
+        features=[[[1.0]], [[1.0]]],
+        labels=[[2], [2]],
+        step_size=[7.0, 0.5],
+        weight_decay=0.1,
+        radius=1.0,
+    ),
+    "indistinguishable": lambda: witness_of(
+        "indistinguishable",
+        "radius",
+        weights=[[1.0], [0.0], [0.5], [2.0]],
+        feature=[1.0],
+        distance=1.0,
+        unseen=3,
+    ),
+}
+"""Witnesses of several domains by what they show, each made when it is called."""
 
 
 def checked(witness):

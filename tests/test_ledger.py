@@ -318,7 +318,7 @@ def test_progress_is_told_and_ends_at_the_total(results):
         said[what] = (done, total)
 
     examine_all(CLAIMS[:1], seed=3, effort=TINY, progress=progress)
-    assert set(said) == {"searching steps", "enclosing in balls", "tightness and necessity"}
+    assert set(said) == {"searching: step", "enclosing in balls, blocks", "tightness and necessity"}
     assert all(done == total for done, total in said.values())
 
 

@@ -15,10 +15,11 @@ from collapse_theory import files, plots
 from collapse_theory.claims import Claim, get_claim
 from collapse_theory.errors import InputError
 from collapse_theory.examination import Witness
-from collapse_theory.instances import Step
+from collapse_theory.instances import DOMAINS, Step, Vectors
 from collapse_theory.plots._style import LAYOUTS, STYLE
 from tests.ledgers import (
     HISTOGRAM,
+    WITNESSES,
     lemma_step,
     lemma_witness,
     plane_witness,
@@ -83,6 +84,18 @@ def test_picture_counterexample_in_the_plane():
 @picture
 def test_picture_counterexample_of_a_run():
     return drawn("counterexample", plots.counterexample, run_witness())
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+@picture
+def test_picture_counterexample_about(name):
+    return drawn("counterexample", plots.counterexample, WITNESSES[name]())
+
+
+@picture
+def test_picture_counterexample_of_vectors():
+    pair = Vectors.create(first=[2.0, 0.5, 0.0], second=[0.5, 1.0, 1.0])
+    return drawn("counterexample", plots.counterexample, Witness(get_claim("cosine"), pair))
 
 
 @picture
@@ -207,6 +220,39 @@ def test_rows_far_out_are_drawn_relative_to_v():
     ).axes
     assert "relative" in ax.get_xlabel()
     assert ax.get_xlim()[1] < 5
+
+
+@pytest.mark.parametrize("name", ["row_clipping", "undecayed_bias", "soft_capping"])
+def test_rows_move_as_in_the_variant_that_the_claim_speaks_of(name):
+    """The arrow after the step is as long as the claim's left side, and the bound is drawn."""
+    witness = WITNESSES[name]()
+    ax, bars = drawn("counterexample", plots.counterexample, witness).axes
+    arrows = [a for a in ax.texts if a.arrow_patch is not None]
+    after = np.linalg.norm(np.subtract(arrows[1].xy, arrows[1].xyann))
+    left = float(np.ravel(witness.claim.lhs(witness.instance))[0])
+    np.testing.assert_allclose(after, left, rtol=1e-9)
+    np.testing.assert_allclose(bars.patches[0].get_width(), left, rtol=1e-9)
+    assert ax.get_legend() is not None or [t for t in ax.texts if "bound" in t.get_text()]
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_an_instance_of_any_domain_can_be_drawn(name):
+    where = DOMAINS[name]
+    rng = np.random.default_rng(5)
+    instance = where.build(where.draw(rng, where.shape(rng, small=True), 4)).take(2)
+    claim = Claim(id="any", domain=name, lhs=lambda s: 1.0, rhs=lambda s: 0.0)
+    figure = drawn("counterexample", plots.counterexample, Witness(claim, instance))
+    figure.canvas.draw()
+
+
+def test_many_labels_share_a_bar():
+    rng = np.random.default_rng(6)
+    where = DOMAINS["head"]
+    instance = where.build(where.draw(rng, where.shape(rng, large=True), 2)).take(0)
+    claim = Claim(id="any", domain="head", lhs=lambda h: 1.0, rhs=lambda h: 0.0)
+    ax, _ = drawn("counterexample", plots.counterexample, Witness(claim, instance)).axes
+    assert len(ax.patches) == 4
+    np.testing.assert_allclose(sum(p.get_height() for p in ax.patches), 1)
 
 
 def test_a_claim_whose_left_side_is_no_length_has_no_bound_drawn_round_v():

@@ -7,17 +7,20 @@ import sys
 from html.parser import HTMLParser
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from collapse_theory import report
 from collapse_theory.errors import InputError
 from collapse_theory.examination import Status
+from collapse_theory.examination.columns import UNDEFINED, UNKNOWN
 from collapse_theory.examination.evidence import COLUMNS
+from collapse_theory.instances import DOMAINS
 from collapse_theory.report import _words as words
 from collapse_theory.report._instances import describe, side
 from collapse_theory.report._markup import formula, tag
-from tests.ledgers import lemma_witness, run_witness, small_ledger, small_runs
+from tests.ledgers import WITNESSES, lemma_witness, run_witness, small_ledger, small_runs
 
 NASTY = "<script>alert('x')</script>&\"[bold]"
 
@@ -52,8 +55,8 @@ PLAIN = """\
 derived: every line of a symbolic derivation checked; enclosed: no sampled instance violates it in ball arithmetic; not
 falsified: no counterexample among so many instances; not a proof; refuted: a counterexample is confirmed in ball
 arithmetic; tight: an instance reaches 0.999 of the bound; necessary: each hypothesis, left out, lets a counterexample
-in; partly necessary: so for some hypotheses, not known for others; observed: met in recorded training runs; undecided:
-not settled; the reason is in the ledger.
+in, or leaves the sides undefined; partly necessary: so for some hypotheses, not known for others; observed: met in
+recorded training runs; undecided: not settled; the reason is in the ledger.
 collapse_theory 0.0.1, effort default, seed 7
 """
 
@@ -68,6 +71,33 @@ def test_the_table_fits_and_says_the_same_at_every_width(width):
         assert name in flat
     for column in COLUMNS:
         assert column in flat
+
+
+def test_a_long_name_is_broken_after_an_underscore_only():
+    assert words.folded("soft_capping_unbounded") == "soft_capping_\nunbounded"
+    assert words.folded("paper_lemma_4_1") == "paper_lemma_4_1"
+    ledger = small_ledger()
+    ledger["claims"][0]["id"] = "alignment_without_norms"
+    text = report.plain_table(ledger)
+    assert " alignment_ " in text
+    assert " without_norms " in text
+    assert " claim " in text.splitlines()[1]  # still the wide form
+
+
+def test_an_identity_counts_what_is_consistent():
+    ledger = small_ledger()
+    ledger["claims"][0]["evidence"]["enclosed"] |= {"enclosed": 0, "consistent": 9350}
+    assert words.figure(ledger["claims"][0], "enclosed") == "9,350 of 10k"
+
+
+def test_a_hypothesis_that_gives_the_sides_a_meaning_is_necessary():
+    ledger = small_ledger()
+    found = ledger["claims"][0]["evidence"]["necessary"]["witnesses"]
+    found |= {"unseen": UNKNOWN, "curvature": UNDEFINED}
+    assert words.figure(ledger["claims"][0], "necessary") == "2 of 4"
+    page = Page(report.html_page(ledger))
+    assert UNDEFINED in page.words
+    assert "not known to be necessary" in page.words
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -217,7 +247,7 @@ def test_the_page_has_what_assistive_software_needs(page):
     (root,) = page.all("html")
     assert root["lang"] == "en-GB"
     assert len(page.all("h1")) == 1
-    assert all(x.get("scope") in ("row", "col") for x in page.all("th"))
+    assert all(x.get("scope") in ("row", "col", "colgroup") for x in page.all("th"))
     assert len(page.all("caption")) == len(page.all("table"))
     pictures = page.all("svg")
     assert all(x["role"] == "img" and x["aria-label"] for x in pictures)
@@ -242,6 +272,24 @@ def test_the_page_has_the_right_figures(page):
         "The three bounds T over the observed run",
     ]
     assert len(page.all("figcaption")) == len(labels)
+
+
+def test_a_histogram_with_one_bar_is_not_drawn():
+    """All ratios of an identity are 1: the picture would say nothing."""
+    ledger = small_ledger()
+    ledger["claims"][0]["evidence"]["searched"]["histogram"] = [0] * 49 + [1000]
+    assert "Histogram of lhs/rhs for contraction" not in report.html_page(ledger)
+
+
+def test_claims_stand_under_what_they_speak_of(page):
+    known = {domain for domains in words.SUBJECTS.values() for domain in domains}
+    assert known == set(DOMAINS)
+    text = page.words
+    places = [text.index(name) for name in ("One step contraction", "Runs trajectory")]
+    assert places == sorted(places)
+    stranger = small_ledger()
+    stranger["claims"][0]["domain"] = "stairs"
+    assert "Others" in Page(report.html_page(stranger)).words
 
 
 def test_every_formula_of_the_claims_is_typeset(text):
@@ -317,6 +365,49 @@ def test_instances_in_words():
         "η = 1, λ = 1.25, r = 2, p̄ = 0.5, T = 2",
     ]
     assert len(describe(run_witness().instance.to_dict())) == 4
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_an_instance_of_any_domain_is_told_by_its_fields(name):
+    """Every number is shown, with a sign, unless the claim does not read it."""
+    kind = DOMAINS[name].batch_type
+    sizes = {"K": 3, "n": 2, "N": 2, "T": 2, "S": 2, "pair": 2}
+    values, number = {}, iter(range(2, 900))
+    for field, axes in kind.AXES.items():
+        shape = [sizes[axis] for axis in axes]
+        values[field] = np.reshape([next(number) for _ in range(int(np.prod(shape)))], shape)
+    if "labels" in values:
+        values["labels"][...] = 2
+    values = {field: array.tolist() for field, array in values.items()}
+    text = "\n".join(describe({"domain": name, "values": values}))
+    shown = {int(x) for x in re.findall(r"(?<![\w₀-₉])\d+", text)}
+    for field, numbers in values.items():
+        if field != "labels":
+            assert set(np.ravel(numbers).tolist()) <= shown, field
+    assert all(len(line) < 160 for line in text.splitlines())
+    scalar = next((f for f, axes in kind.AXES.items() if axes == ()), None)
+    if scalar is not None:
+        less = "\n".join(describe({"domain": name, "values": values}, unused=[scalar]))
+        assert len(less) < len(text)
+
+
+def test_the_words_for_witnesses_of_several_domains():
+    assert describe(WITNESSES["staggered_reset"]().instance.to_dict()) == [
+        "rows u = 0, v = 0.036, w₃ = 0",
+        "step 0: x = 0 with target w₃; fresh u = 0, v = 0",
+        "step 1: x = 0 with target w₃; fresh u = 0.02, v = 0",
+        "η = 0.002, λ = 90, T = 0, d = 0.01, S = 1",
+    ]
+    row_clipping = WITNESSES["row_clipping"]()
+    assert str(row_clipping).splitlines() == [
+        "witness against row_clipping",
+        "  rows u = (1, 0), v = (0, 0), w₃ = (0, 0)",
+        "  x₁ = (0.1, 0.2) with target w₃, weight 0.5; x₂ = (0, −0.1) with target w₃, weight 0.5",
+        "  η = 100, λ = 0, T = 0.013, C = 0.004",
+    ]
+    assert str(WITNESSES["indistinguishable"]()).startswith(
+        "witness against indistinguishable without radius\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,9 @@ def shrink(claim: Claim, witness: Batch) -> Batch:
         }
         simpler = sorted((i for i in costs if costs[i] < now), key=costs.__getitem__)
         for i in islice((i for i in simpler if _well_formed(candidates.take(i))), 40):
-            if confirm(claim, candidates.take(i)) is not None:
-                witness = candidates.take(i)
+            candidate = candidates.take(i)
+            if confirm(claim, candidate) is not None:
+                witness = candidate
                 break
         else:
             return witness

@@ -29,6 +29,9 @@ def symbolic(domain_name: str, **sizes: Any) -> Any:
         if name not in known:
             raise InputError(f"{domain_name}: size {name!r} is unknown; sizes are {sorted(known)}")
     size = SIZES | sizes
+    for name in kind.INTEGERS - {"labels"}:
+        if name not in sizes:
+            raise InputError(f"{domain_name}: {name} is a whole number; give {name}=")
     values: dict[str, np.ndarray] = {}
     for name, axes in kind.AXES.items():
         shape = tuple(size[axis] for axis in axes)

@@ -23,6 +23,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, told apart under every common colour blindness; grey values differ too."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """One for each colour, so that colour alone never carries a meaning."""
+BEFORE, AFTER = COLOURS[0], COLOURS[1]
+"""Of rows before and after a step."""
 GREY = "#777777"
 """What is drawn for comparison only, such as a printed bound that fails."""
 

@@ -1,46 +1,49 @@
-"""Figure of a counterexample: the two rows before and after, and the two sides of the claim."""
+"""Figure of a counterexample: what happens to the two rows, and the two sides of the claim."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
-from ._style import COLOURS, top_legend
+from ._distances import distances_of_reset, distances_of_run
+from ._rows import before_and_after
+from ._style import AFTER
+from ._vectors import (
+    pair_of_vectors,
+    probabilities,
+    sides_as_lengths,
+    sides_as_vectors,
+    two_pairs,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..examination import Witness
-    from ..instances import Run, Step
-
-BEFORE, AFTER = COLOURS[0], COLOURS[1]
 
 
 def counterexample(ax: Axes, bar_ax: Axes, witness: Witness) -> None:
-    """A witness, so that one sees why it refutes its claim: lhs is above rhs in some part.
+    """A witness, so that one sees why it refutes its claim: lhs is above rhs in some part. Bars: lhs and rhs of every part.
 
     A step: rows u (circles) and v (squares) before (open) and after (filled), ``D`` and ``D+`` as arrows from v to u; on a
     line for n = 1, else in the plane of D and D+, where both arrows have their true length. If lhs is ``|D+|``, the dashed
-    mark (a circle in the plane) shows how far from v the bound lets u be. A run: ``|D_t|`` at each step against
-    the product of the decay factors. Another domain: the bars alone. Bars: lhs and rhs of every part.
-    """
-    from ..instances import Run, Step
+    mark (a circle in the plane) shows how far from v the bound lets u be. Rows after the step are those of the variant that
+    the claim speaks of; where none fits, ``D`` and both sides are drawn, as vectors or as lengths.
 
+    A run: ``|D_t|`` at each step against the product of the decay factors, or with the redraws of rows against ``q^S d``;
+    if lhs is the distance of a cosine from 1, the rows before and after. Vectors: two arrows. A head: its probabilities.
+    Another domain: the bars alone.
+    """
     claim, instance = witness.claim, witness.instance
     with np.errstate(all="ignore"):
         left = np.ravel(np.asarray(claim.lhs(instance), dtype=float))
         right = np.ravel(np.asarray(claim.rhs(instance), dtype=float))
     _bars(bar_ax, left, right, claim.parts)
-    if isinstance(instance, Step):
-        length = float(instance.ops.norm(instance.next_difference)[0])
-        is_length = len(left) == 1 and np.isclose(left[0], length, rtol=1e-9, atol=0)
-        _rows(ax, instance, float(right[0]) if is_length and right[0] >= 0 else None)
-    elif isinstance(instance, Run):
-        _run(ax, instance)
-    else:
-        ax.set_axis_off()
+    with np.errstate(all="ignore"):
+        _drawers()(instance, ax, left, right)
 
 
 def _bars(ax: Axes, left: np.ndarray, right: np.ndarray, parts: tuple[str, ...]) -> None:
@@ -76,177 +79,108 @@ def _bars(ax: Axes, left: np.ndarray, right: np.ndarray, parts: tuple[str, ...])
     ax.axvline(0, color="black", linewidth=0.6)
     ax.set_ylim(place[-1] + 1.7, -1.6 if parts else -0.7)
     # Room for the numbers at the bars' ends.
-    ax.set_xlim(
-        right=1.75
-        * max(
-            left[np.isfinite(left)].max(initial=0), right[np.isfinite(right)].max(initial=0), 1e-300
-        )
-    )
+    shown = np.concatenate([left, right])
+    shown = shown[np.isfinite(shown)]
+    longest, lowest = shown.max(initial=0.0), shown.min(initial=0.0)
+    ax.set_xlim(right=max(1.75 * longest, -0.75 * lowest, 1e-300))
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     for side_name in ("left", "bottom"):
         ax.spines[side_name].set_visible(False)
 
 
-def _rows(ax: Axes, step: Step, bound: float | None) -> None:
-    """Rows u, v before and after, as points, with their differences as arrows."""
-    before = np.stack([step.weights[0, 0], step.weights[0, 1]])
-    after = np.stack([step.next_weights[0, 0], step.next_weights[0, 1]])
-    if not (np.isfinite(before).all() and np.isfinite(after).all()):
-        raise InputError("the witness's rows are too large to draw; shrink it first")
-    moved = _own_frame(before, after)
-    if moved:
-        before, after = before - before[1], after - after[1]
-    if before.shape[1] == 1:
-        _line(ax, before[:, 0], after[:, 0], bound, moved=moved)
-    else:
-        _plane(ax, before, after, bound, moved=moved)
-
-
-def _own_frame(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether rows lie so far out that their differences would not be seen; then each pair is drawn relative to its v."""
-    points = np.concatenate([before, after])
-    span = np.ptp(points, axis=0).max()
-    longest = max(np.linalg.norm(before[0] - before[1]), np.linalg.norm(after[0] - after[1]))
-    return bool(span > 8 * longest)
-
-
-def _line(
-    ax: Axes, before: np.ndarray, after: np.ndarray, bound: float | None, *, moved: bool
-) -> None:
-    for height, rows, colour, name in (
-        (1.0, before, BEFORE, "$D$"),
-        (0.0, after, AFTER, "$D^{+}$"),
-    ):
-        ax.axhline(height, color="black", linewidth=0.4, zorder=0)
-        _pair(
-            ax, np.array([[rows[0], height], [rows[1], height]]), colour, name, filled=height == 0
-        )
-    if bound is not None:
-        ends = after[1] + bound * np.array([-1, 1])
-        ax.plot(
-            ends,
-            [-0.45, -0.45],
-            color="black",
-            linestyle="--",
-            linewidth=0.9,
-            marker="|",
-            markersize=7,
-        )
-        ax.annotate("bound for $u^{+}$", (ends.mean(), -0.45), (0, -4), textcoords="offset points",
-                    ha="center", va="top", fontsize=8)  # fmt: skip
-    ax.set_yticks([1, 0], ["before", "after"])
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.set_ylim(-0.95, 1.5)
-    ax.margins(x=0.12)
-    ax.set_xlabel("row relative to $v$" if moved else "row $w$")
-
-
-def _plane(
-    ax: Axes, before: np.ndarray, after: np.ndarray, bound: float | None, *, moved: bool
-) -> None:
-    if before.shape[1] == 2:
-        labels = ("$w_1$", "$w_2$")
-    else:
-        basis = _basis(before[0] - before[1], after[0] - after[1], after[1] - before[1])
-        before, after = before @ basis, after @ basis
-        labels = ("along $D$", "across $D$")
-    for rows, others, colour, name in (
-        (before, after, BEFORE, "$D$"),
-        (after, before, AFTER, "$D^{+}$"),
-    ):
-        _pair(ax, rows, colour, name, filled=rows is after, away=others.mean(axis=0))
-    if bound is not None:
-        turn = np.linspace(0, 2 * np.pi, 181)
-        ax.plot(after[1, 0] + bound * np.cos(turn), after[1, 1] + bound * np.sin(turn), color="black",
-                linestyle="--", linewidth=0.9, label="bound for $u^{+}$")  # fmt: skip
-        top_legend(ax)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.margins(0.2)
-    ax.set_xlabel(labels[0] + (" (relative to $v$)" if moved else ""))
-    ax.set_ylabel(labels[1])
-
-
-def _basis(first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
-    """Two orthonormal columns [n, 2] that span the first two vectors; if these are parallel, the third or an axis helps."""
-    columns: list[np.ndarray] = []
-    for vector in (first, second, third, *np.eye(len(first))):
-        rest = vector.astype(float)
-        for column in columns:
-            rest = rest - (rest @ column) * column
-        size = np.linalg.norm(rest)
-        if size > 1e-9 * max(np.linalg.norm(vector), 1e-300):
-            columns.append(rest / size)
-        if len(columns) == 2:
+def _step(step: Any, ax: Axes, left: np.ndarray, right: np.ndarray) -> None:
+    """Rows before and after the step; after it as the first of its variants has them whose ``|D+|`` is the left side."""
+    variants = list(_variants(step))
+    before, after, names = variants[0]
+    bound = None
+    for rows, moved, called in variants:
+        if len(left) == 1 and _same(left[0], float(np.linalg.norm(moved[0] - moved[1]))):
+            before, after, names = rows, moved, called
+            bound = float(right[0]) if right[0] >= 0 else None
             break
-    return np.stack(columns, axis=-1)
+    else:
+        difference = before[0] - before[1]
+        if len(variants) > 1 and left.shape == difference.shape and len(left) > 1:
+            sides_as_vectors(ax, difference, left, right)
+            return
+        if len(variants) > 1 and len(left) == 1:
+            sides_as_lengths(ax, difference, float(left[0]), float(right[0]))
+            return
+    before_and_after(ax, before, after, bound, names=names)
 
 
-def _pair(
-    ax: Axes,
-    rows: np.ndarray,
-    colour: str,
-    name: str,
-    *,
-    filled: bool,
-    away: np.ndarray | None = None,
-) -> None:
-    """Rows u and v [2, 2] and the arrow from v to u, named on the side ``away`` from a point (None: a line, below)."""
-    face = colour if filled else "white"
-    point: dict[str, Any] = {
-        "linestyle": "none",
-        "color": colour,
-        "markerfacecolor": face,
-        "markersize": 5.5,
-    }
-    ax.plot(*rows[0], marker="o", zorder=4, **point)
-    ax.plot(*rows[1], marker="s", zorder=4, **point)
-    plus = "^{+}" if filled else ""
-    length = float(np.linalg.norm(rows[0] - rows[1]))
-    along = (rows[0] - rows[1]) / length if length > 0 else np.array([1.0, 0.0])
-    across = np.array([0.0, -1.0])
-    if away is not None:
-        across = np.array([along[1], -along[0]])
-        across *= 1 if across @ (rows.mean(axis=0) - away) >= 0 else -1
-    if length > 0:
-        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.4, "shrinkA": 3, "shrinkB": 3}
-        ax.annotate("", tuple(rows[0]), tuple(rows[1]), arrowprops=arrow, zorder=3)
-        _name(ax, name, rows.mean(axis=0), 9 * across, color=colour)
-    for row, letter, sign in zip(rows, "uv", (1, -1), strict=True):
-        _name(
-            ax,
-            f"${letter}{plus}$",
-            row,
-            np.array([0.0, 10.0]) if away is None else 10 * sign * along,
-            fontsize=8,
-        )
+def _same(a: float, b: float) -> bool:
+    return bool(np.isclose(a, b, rtol=1e-9, atol=0))
 
 
-def _name(ax: Axes, text: str, place: np.ndarray, offset: np.ndarray, **look: Any) -> None:
-    where, shift = (float(place[0]), float(place[1])), (float(offset[0]), float(offset[1]))
-    ax.annotate(text, where, shift, textcoords="offset points", ha="center", va="center", **look)
+Variant = tuple[np.ndarray, np.ndarray, tuple[str, ...]]
+"""Rows u, v before a step and after it [2, n], and the names of their coordinates if two need their own."""
 
 
-def _run(ax: Axes, run: Run) -> None:
-    differences = [step.difference[0] for step in run.steps] + [run.last_difference[0]]
-    distance = np.array([float(run.ops.norm(d)) for d in differences])
-    upper = np.concatenate([[1.0], np.cumprod(run.decay[0])]) * distance[0]
-    factor = 1 - run.step_size[0] * (run.weight_decay[0] + run.curvature[0])
-    lower = np.concatenate([[1.0], np.cumprod(np.maximum(factor, 0))]) * distance[0]
-    steps = np.arange(len(distance))
-    ax.plot(steps, upper, color="black", label=r"$\prod(1-\eta\lambda)|D_0|$")
-    ax.plot(
-        steps,
-        lower,
-        color="black",
-        linestyle="--",
-        linewidth=0.9,
-        label=r"$\prod\max(0,1-\eta(\lambda+T))|D_0|$",
-    )
-    ax.plot(steps, distance, linestyle="none", color=AFTER, marker="o", label="$|D_t|$", zorder=3)
-    ax.set_xticks(steps if len(steps) <= 8 else steps[:: -(-len(steps) // 8)])
-    ax.set_xlabel("step $t$")
-    ax.set_ylabel("distance $|D_t|$")
-    ax.margins(x=0.08)
-    top_legend(ax, columns=1)
+def _variants(step: Any) -> Iterator[Variant]:
+    """The ways that rows u and v may go in a step: several where the instance holds the settings of several tricks."""
+    from .. import losses
+    from ..instances import BiasedStep, LossStep
+
+    def moved(rows: Any, of: Any = step) -> Variant:
+        return np.asarray(of.weights)[0, :2], np.asarray(rows)[0, :2], ()
+
+    if isinstance(step, BiasedStep):
+        whole = step.augmented
+        before, after, _ = moved(whole.next_weights, whole)
+        names = ("$w$", "$b$")
+        yield before, after, names
+        decayed = float(step.step_size[0] * step.weight_decay[0]) * before[:, -1]
+        undecayed = after.copy()
+        undecayed[:, -1] += decayed
+        yield before, undecayed, names
+        return
+    yield moved(step.next_weights)
+    if isinstance(step, LossStep):
+        scale = step.step_size[..., None, None]
+        kept = step.weights * step.decay[..., None, None]
+        for gradient in (
+            losses.clip_values(step.ops, step.gradient, step.clip),
+            losses.clip_rows(step.ops, step.gradient, step.clip),
+            step.clipped_by_norm[0],
+            step.smoothed,
+            step.tempered,
+            step.masked,
+        ):
+            yield moved(kept - scale * gradient)
+
+
+def _reset(run: Any, ax: Axes, left: np.ndarray, right: np.ndarray) -> None:
+    """The run of the two that the right side speaks of."""
+    least = float(np.min(np.asarray(run.distances(run.one_at_a_time), dtype=float)))
+    distances_of_reset(ax, run, late=len(right) == 1 and _same(float(right[0]), least))
+
+
+def _steady(steady: Any, ax: Axes, left: np.ndarray, right: np.ndarray) -> None:
+    """Distances over the run; of a claim about the cosine the rows, whose angle is what it speaks of."""
+    from ..instances import cosine_distance
+
+    u, v = steady.last_pair
+    angle = float(cosine_distance(steady.ops, u, v, steady.last_difference)[0])
+    if len(left) == 1 and _same(left[0], angle):
+        two_pairs(ax, steady.weights[0, :2], np.stack([u[0], v[0]]))
+    else:
+        distances_of_run(ax, steady.run)
+
+
+def _drawers() -> Any:
+    """The function that draws an instance beside the bars, by the instance's type."""
+    from ..instances import Head, ResetRun, Run, SteadyRun, Step, Vectors
+
+    @singledispatch
+    def draw(instance: Any, ax: Axes, left: np.ndarray, right: np.ndarray) -> None:
+        ax.set_axis_off()
+
+    draw.register(Step, _step)
+    draw.register(ResetRun, _reset)
+    draw.register(Run, lambda run, ax, _l, _r: distances_of_run(ax, run))
+    draw.register(SteadyRun, _steady)
+    draw.register(Vectors, lambda two, ax, _l, _r: pair_of_vectors(ax, two.first[0], two.second[0]))
+    draw.register(Head, lambda head, ax, _l, _r: probabilities(ax, head))
+    return draw

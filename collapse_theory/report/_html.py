@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..examination.evidence import COLUMNS
 from . import _words as words
-from ._facts import facts, named, shown
+from ._facts import facts, named
+from ._histogram import histogram
 from ._instances import describe, side
 from ._markup import Content, Figures, Markup, formula, join, table, tag
 
 if TYPE_CHECKING:
     from ..trajectories import LinearRuns
+
+NO_WITNESS = {words.UNKNOWN: "not known to be necessary"}
+"""Why a hypothesis has no witness, where the ledger's words do not stand well in a table."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing, and says so to the browser."""
@@ -46,7 +50,7 @@ def html_page(ledger: Mapping[str, Any], *, runs: LinearRuns | None = None, head
         tag(
             "main",
             _summary(ledger),
-            [_claim(e, figures) for e in ledger["claims"]],
+            [_claim(e, figures) for group in words.by_subject(ledger).values() for e in group],
             observed,
             _environment(ledger),
         ),
@@ -76,11 +80,13 @@ def html_page(ledger: Mapping[str, Any], *, runs: LinearRuns | None = None, head
 
 
 def _summary(ledger: Mapping[str, Any]) -> Markup:
-    rows = []
-    for entry in ledger["claims"]:
-        link = tag("a", str(entry["id"]), href=f"#claim-{entry['id']}")
-        cells = [_status(words.status(entry, c), words.figure(entry, c)) for c in COLUMNS]
-        rows.append([link, *cells, _verdict(entry)])
+    rows: list[list[Content]] = []
+    for subject, entries in words.by_subject(ledger).items():
+        rows.append([subject])
+        for entry in entries:
+            link = tag("a", str(entry["id"]), href=f"#claim-{entry['id']}")
+            cells = [_status(words.status(entry, c), words.figure(entry, c)) for c in COLUMNS]
+            rows.append([link, *cells, _verdict(entry)])
     legend = [
         [tag("dt", words.spoken(word)), tag("dd", words.MEANINGS[word])]
         for word in words.statuses(ledger)
@@ -142,14 +148,14 @@ def _hypotheses(entry: Mapping[str, Any]) -> Markup:
     rows: list[list[Content]] = []
     for name, latex in entry.get("hypotheses", {}).items():
         row: list[Content] = [tag("code", str(name)), formula(str(latex), str(name))]
-        witness = found.get(name)
-        if witness is not None:
+        witness = found.get(name, words.UNKNOWN)
+        if isinstance(witness, Mapping):
             row += [
                 _lines(describe(witness.get("instance", {}), unused=witness.get("unused", ()))),
                 *_sides(witness),
             ]
         elif found:
-            row += ["not known to be necessary", "", ""]
+            row += [NO_WITNESS.get(witness, witness), "", ""]
         rows.append(row)
     if not rows:
         return Markup("")
@@ -187,19 +193,12 @@ def _evidence(entry: Mapping[str, Any]) -> Markup:
 
 def _pictures(entry: Mapping[str, Any], figures: Figures) -> Iterator[Markup]:
     from ..examination import Witness
-    from ..plots import counterexample, ratio_histogram
+    from ..plots import counterexample
 
-    name, evidence = entry["id"], entry.get("evidence", {})
-    searched = evidence.get("searched", {})
-    if searched.get("histogram"):
-        yield figures.draw(
-            "histogram",
-            ratio_histogram,
-            entry,
-            title=f"Histogram of lhs/rhs for {name}",
-            caption=f"How close {shown(searched.get('instances', 0))} admissible instances came to the bound. "
-            "The last bar holds ratios above 1 too.",
-        )
+    name, searched = entry["id"], entry.get("evidence", {}).get("searched", {})
+    bars = histogram(entry)
+    if bars is not None:
+        yield bars
     if isinstance(searched.get("witness"), Mapping):
         witness = searched["witness"]
         left, right = (

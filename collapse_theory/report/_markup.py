@@ -46,14 +46,15 @@ def join(content: Content) -> Markup:
 def table(
     head: Iterable[Content], rows: Iterable[Iterable[Content]], *, caption: str, class_: str = ""
 ) -> Markup:
-    """A table whose first column names the row."""
+    """A table whose first column names the row; a row of one cell is a heading for those below it."""
+    head = list(head)
     return tag(
         "div",
         tag(
             "table",
             tag("caption", caption),
             tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in head])),
-            tag("tbody", [_row(list(row)) for row in rows]),
+            tag("tbody", [_row(list(row), len(head)) for row in rows]),
             class_=class_ or None,
         ),
         class_="scroll",
@@ -63,7 +64,10 @@ def table(
     )
 
 
-def _row(cells: list[Content]) -> Markup:
+def _row(cells: list[Content], columns: int) -> Markup:
+    if len(cells) == 1 < columns:
+        heading = tag("th", cells[0], scope="colgroup", colspan=str(columns))
+        return tag("tr", heading, class_="group")
     return tag("tr", tag("th", cells[0], scope="row"), [tag("td", cell) for cell in cells[1:]])
 
 
@@ -74,9 +78,8 @@ def formula(latex: str, spoken: str) -> Markup:
     Formulas that matplotlib's mathtext does not understand are shown as their LaTeX source.
     """
     from matplotlib.font_manager import FontProperties
-    from matplotlib.mathtext import MathTextParser
     from matplotlib.path import Path
-    from matplotlib.textpath import TextPath
+    from matplotlib.textpath import TextPath, text_to_path
 
     from ..plots import style
 
@@ -84,7 +87,10 @@ def formula(latex: str, spoken: str) -> Markup:
     size = 10.0
     with style():
         try:
-            depth = MathTextParser("path").parse(text, 72, FontProperties(size=size)).depth
+            # The parser keeps what it parsed last, and TextPath parses at this size.
+            full = text_to_path.FONT_SCALE
+            parsed = text_to_path.mathtext_parser.parse(text, 72, FontProperties(size=full))
+            depth = parsed.depth * size / full
             path = TextPath((0, 0), text, size=size)
         except ValueError:
             return tag("code", latex, class_="formula")
@@ -102,8 +108,10 @@ def formula(latex: str, spoken: str) -> Markup:
         else:
             flipped = [f"{x:.2f} {-y:.2f}" for x, y in points.reshape(-1, 2)]
             pieces.append(letters[code] + " ".join(flipped))
-    box = path.get_extents()
-    left, right, low, high = box.x0 - 0.5, box.x1 + 0.5, min(-depth, box.y0) - 0.5, box.y1 + 0.5
+    # Of the control points, which enclose the curves; their exact extents would take as long as all the rest.
+    inked = path.vertices[path.codes != Path.CLOSEPOLY]
+    (x0, y0), (x1, y1) = inked.min(axis=0), inked.max(axis=0)
+    left, right, low, high = x0 - 0.5, x1 + 0.5, min(-depth, y0) - 0.5, y1 + 0.5
     em = 1 / size
     drawn = tag("path", d="".join(pieces), fill="currentColor")
     return tag(
@@ -143,6 +151,8 @@ class Figures:
         **options: Any,
     ) -> Markup:
         """A <figure> drawn by one of the functions of :mod:`collapse_theory.plots`."""
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
         from ..plots import canvas, style
 
         with style():
@@ -153,7 +163,12 @@ class Figures:
             figure.patch.set_visible(False)
             out = StringIO()
             nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-            figure.savefig(out, format="svg", metadata=nothing)
+            # What savefig does, but laid out and drawn once each, not twice.
+            layout = figure.get_layout_engine()
+            if layout is not None:
+                layout.execute(figure)
+                figure.set_layout_engine("none")
+            FigureCanvasSVG(figure).print_svg(out, metadata=nothing)
         picture = _inline(out.getvalue(), f"f{next(self._number)}-", title)
         return tag("figure", picture, tag("figcaption", caption))
 

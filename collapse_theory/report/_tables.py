@@ -35,7 +35,7 @@ def terminal_table(ledger: Mapping[str, Any]) -> Table:
     for entry in ledger["claims"]:
         cells = [_cell(words.status(entry, c), words.figure(entry, c)) for c in COLUMNS]
         verdict = _verdict(entry)
-        table.add_row(_plain(str(entry["id"]), "bold"), *cells, verdict)
+        table.add_row(_plain(words.folded(str(entry["id"])), "bold"), *cells, verdict)
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..examination.columns import UNDEFINED, UNKNOWN
 from ..examination.evidence import COLUMNS
 
 Entry = Mapping[str, Any]
@@ -19,7 +20,7 @@ MEANINGS = {
     "REFUTED": "a counterexample is confirmed in ball arithmetic",
     "TIGHT": "an instance reaches 0.999 of the bound",
     "LOOSE": "the best instance found stays below 0.999 of the bound",
-    "NECESSARY": "each hypothesis, left out, lets a counterexample in",
+    "NECESSARY": "each hypothesis, left out, lets a counterexample in, or leaves the sides undefined",
     "PARTLY_NECESSARY": "so for some hypotheses, not known for others",
     "OBSERVED": "met in recorded training runs",
     "UNDECIDED": "not settled; the reason is in the ledger",
@@ -37,6 +38,14 @@ COLUMN_MEANINGS = {
     "necessary": "whether each hypothesis is needed",
     "observed": "recorded training runs on real data",
 }
+
+SUBJECTS = {
+    "One step": ("step", "spectral_step"),
+    "Losses and tricks": ("loss_step", "z_loss_step", "capped_step", "biased_step"),
+    "Runs": ("run", "steady_run", "probe_run", "reset_run"),
+    "Probabilities, vectors, equilibria": ("head", "vectors", "equilibrium"),
+}
+"""What claims speak of, in the order of the page, and the domains of each."""
 
 GOOD = frozenset(
     {"PROVED", "DERIVED", "ENCLOSED", "NOT_FALSIFIED", "TIGHT", "NECESSARY", "OBSERVED"}
@@ -81,7 +90,9 @@ def figure(entry: Entry, column: str) -> str:
     if column == "symbolic":
         return f"{piece['lines']} lines" if "lines" in piece else ""
     if column == "enclosed":
-        part, whole = piece.get("refuted") or piece.get("enclosed"), piece.get("instances")
+        # No ball proves an identity: its instances are consistent, both sides equal to many bits.
+        part = piece.get("refuted") or piece.get("enclosed") or piece.get("consistent")
+        whole = piece.get("instances")
         if not isinstance(part, int) or not isinstance(whole, int):
             return ""
         return f"{short(part)} of {short(whole)}"
@@ -92,21 +103,41 @@ def figure(entry: Entry, column: str) -> str:
         return f"ratio {ratio(piece['worst_ratio'])}" if "worst_ratio" in piece else ""
     if column == "necessary":
         found = witnesses(piece)
-        if found:
-            return f"{sum(w is not None for w in found.values())} of {len(entry.get('hypotheses', found))}"
-        return ""
+        needed = sum(isinstance(w, Mapping) or w == UNDEFINED for w in found.values())
+        return f"{needed} of {len(entry.get('hypotheses', found))}" if found else ""
     if column == "observed":
         met = piece.get("hypotheses_met")
         return f"in {short(met)}" if isinstance(met, int) and met else ""
     return ""
 
 
-def witnesses(piece: Entry) -> dict[str, Entry | None]:
-    """Necessity witnesses by hypothesis, None where there is none."""
+def witnesses(piece: Entry) -> dict[str, Entry | str]:
+    """Necessity witnesses by hypothesis, or why there is none."""
     found = piece.get("witnesses", {})
     if not isinstance(found, Mapping):
         return {}
-    return {str(name): w if isinstance(w, Mapping) else None for name, w in found.items()}
+    return {
+        str(name): w if isinstance(w, Mapping) else str(w or UNKNOWN) for name, w in found.items()
+    }
+
+
+def by_subject(ledger: Entry) -> dict[str, list[Entry]]:
+    """The ledger's entries by what they speak of; each group in the ledger's own order."""
+    groups: dict[str, list[Entry]] = {name: [] for name in (*SUBJECTS, "Others")}
+    for entry in ledger["claims"]:
+        found = (name for name, domains in SUBJECTS.items() if entry.get("domain") in domains)
+        groups[next(found, "Others")].append(entry)
+    return {name: entries for name, entries in groups.items() if entries}
+
+
+def folded(name: str, most: int = 16) -> str:
+    """A long name in lines of about ``most`` letters, broken after underscores only."""
+    lines = [""]
+    for piece in name.replace("_", "_ ").split():
+        if lines[-1] and len(lines[-1]) + len(piece) > most:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def ratio(value: Any) -> str:

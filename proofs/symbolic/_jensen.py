@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from sympy import Sum, exp, log, sinh
+from sympy import Indexed, Sum, exp, log, sinh
 
+from ._algebra import substitute
 from ._convex import EitherSign
 from ._derivation import Context, Line, Refused, Statement, at_most, equal
 from ._inference import Monotone
@@ -16,7 +17,11 @@ from ._types import Expr
 
 @dataclass(frozen=True)
 class OneOfSum:
-    """A sum over the labels k = 3..K of terms >= 0 is at least its term at a target, which is one of 3..K by the setting."""
+    """A sum over the labels k = 3..K of terms >= 0 is at least its term at a target, which is one of 3..K by the setting.
+
+    The target is that of one example: a sum over examples inside the terms does not take its index. A name that a line
+    defines is no target.
+    """
 
     target: Expr
     uses: tuple[str, ...] = ()
@@ -28,12 +33,22 @@ class OneOfSum:
             raise Refused("needs an inequality whose right side is a sum")
         if total.limits != ((k, *so_far.ranges[k]),):
             raise Refused("the sum does not run over the labels 3..K")
-        if base_name(self.target) != "y":
-            raise Refused(f"{self.target} is no target")
+        self._check_target(so_far)
         if not is_nonnegative(total.function):
             raise Refused("the terms are not shown to be >= 0")
-        if not so_far.zero(statement.lhs - total.function.xreplace({k: self.target})):
+        if not so_far.zero(statement.lhs - substitute(total.function, {k: self.target})):
             raise Refused("the left side is not the term at the target")
+
+    def _check_target(self, so_far: Context) -> None:
+        target = self.target
+        if not isinstance(target, Indexed) or base_name(target) != "y" or not target.is_integer:
+            raise Refused(f"{target} is no target")
+        examples = {s for s, span in so_far.ranges.items() if span == so_far.ranges[i]}
+        if target.indices[-1] not in examples:
+            raise Refused(f"{target} is the target of no example")
+        for definition in so_far.definitions().values():
+            if getattr(definition.lhs, "base", definition.lhs) == target.base:
+                raise Refused(f"{target} is defined by a line")
 
 
 def tangents(q: Step) -> list[Line]:

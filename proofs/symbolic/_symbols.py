@@ -96,6 +96,10 @@ LATEX = {
     "topv_star": r"\max(C,|g^{v}|)_{*}",
     "Dstar_1": "D^{+}_{1*}",
     "Dstar_2": "D^{+}_{2*}",
+    "CE": r"\mathrm{CE}",
+    "far": "c_T",
+    "slope": r"\sigma",
+    "normg": "|g|",
 }
 
 

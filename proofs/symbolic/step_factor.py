@@ -25,14 +25,14 @@ def derive() -> Derivation:
 
 
 def factors(q: Step) -> list[Line]:
-    """The larger end factor m, and the room that it leaves above c^2."""
+    """The larger end factor mu, and the room that it leaves above c^2."""
     c, far, s = q.name("c"), q.name("far"), q.name("slope")
-    larger = q.name("m", nonnegative=True)
+    larger = q.name("mu", nonnegative=True)
     room = larger**2 - c**2
     return [
         Line("far", equal(far, c - q.eta * q.T), Define(("c",)), "The factor at the other end."),
         Line(
-            "m",
+            "mu",
             equal(larger, Max(Abs(c), Abs(far))),
             Define(("c", "far")),
             "The larger of the two end factors.",
@@ -52,13 +52,13 @@ def factors(q: Step) -> list[Line]:
         Line(
             "c_square",
             at_most(0, room),
-            Combine((Term(larger + Abs(c), ("c_below_m",)),), unfold=("m",)),
+            Combine((Term(larger + Abs(c), ("c_below_m",)),), unfold=("mu",)),
             "So its square is at least $c^2$",
         ),
         Line(
             "far_square",
             at_most(far**2, larger**2),
-            Combine((Term(larger + Abs(far), ("far_below_m",)),), unfold=("m",)),
+            Combine((Term(larger + Abs(far), ("far_below_m",)),), unfold=("mu",)),
             "and at least $(c - \\eta T)^2$.",
         ),
         Line(
@@ -88,7 +88,7 @@ def factors(q: Step) -> list[Line]:
 def bound(q: Step) -> list[Line]:
     """Squares, then roots."""
     norm, new = q.name("norm", nonnegative=True), q.name("nextnorm", nonnegative=True)
-    larger, up = q.name("m", nonnegative=True), Max(0, q.name("slope"))
+    larger, up = q.name("mu", nonnegative=True), Max(0, q.name("slope"))
     ends = Max(Abs(1 - q.eta * q.lam), Abs(1 - q.eta * q.lam - q.eta * q.T))
     return [
         Line(
@@ -112,7 +112,7 @@ def bound(q: Step) -> list[Line]:
         Line(
             "step_factor",
             at_most(new, ends * norm),
-            Combine((Term(1, ("root",)),), unfold=("m", "far", "c")),
+            Combine((Term(1, ("root",)),), unfold=("mu", "far", "c")),
             "the claim.",
         ),
     ]
