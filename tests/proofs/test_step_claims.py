@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from sympy import IndexedBase, Integer, Rational, Sum, Symbol, exp
+from sympy import Indexed, IndexedBase, Integer, Rational, Sum, Symbol, exp
 
 from proofs.symbolic import derive
 from proofs.symbolic._agree import agree
@@ -133,7 +133,7 @@ def test_a_target_is_not_captured_by_a_sum_over_examples():
 
 def test_what_only_goes_by_the_name_of_a_target_is_none():
     plain = Symbol("y", real=True)
-    real = IndexedBase("y", real=True)[i]
+    real = Indexed(IndexedBase("y", real=True), i)
     for other in (plain, real):
         assert "no target" in refusal(term(at_most(exp(q.w(other, j)), ALL), other))
     for index in (Integer(0), j, k):
