@@ -3,7 +3,7 @@
 The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
 
 * ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
-  with ``name``, ``ok``, ``reason``), and ``_agreement.disagreements``, which compares it with the claim as it stands;
+  with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it stands;
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
   (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).
 """
@@ -84,7 +84,7 @@ def symbolic(claim: Claim) -> Evidence:
         refused = [
             f"line {line.name!r} is refused: {line.reason}" for line in lines if line.ok is not True
         ]
-        refused += _load("proofs.symbolic._agreement").disagreements(derivation, claim)
+        refused += _load("proofs.symbolic.framework.agreement").disagreements(derivation, claim)
     except Exception as error:  # whatever a derivation does, it derives nothing then
         reason = f"the derivation fails: {type(error).__name__}: {error}"
         return Evidence("symbolic", Status.UNDECIDED, reason, {"failed": True})

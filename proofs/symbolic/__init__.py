@@ -1,7 +1,7 @@
 """SymPy derivations, one module per claim: `proofs/symbolic/<claim id>.py` has `derive() -> Derivation`.
 
-`Derivation.check()` gives a verdict on every line; `python -m proofs.symbolic` prints them. Modules whose names
-start with an underscore are the framework and the lines that derivations share.
+`Derivation.check()` gives a verdict on every line; `python -m proofs.symbolic` prints them. `framework`
+is what a derivation is made of, `lines` are those that several share.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pkgutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._derivation import Derivation
+    from .framework.derivation import Derivation
 
 __all__ = ["derivations", "derive"]
 
@@ -19,7 +19,11 @@ __all__ = ["derivations", "derive"]
 def derivations() -> tuple[str, ...]:
     """Ids of the claims that have a derivation, in alphabetical order."""
     return tuple(
-        sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
+        sorted(
+            module.name
+            for module in pkgutil.iter_modules(__path__)
+            if module.name[0] != "_" and not module.ispkg
+        )
     )
 
 

@@ -2,12 +2,12 @@
 
 from sympy import Symbol
 
-from . import _bounds, _logmean, _step, _times, _times_rows, trajectory
-from ._conclude_runs_steady import EVERY_STEP, conclude_steady
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._rules import Assume, Combine, Term
-from ._symbols import RANGES, Step, t
-from ._times_positive import DefinePositive, Positive
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.rules import Assume, Combine, Term
+from .framework.strict import DefinePositive, Positive
+from .framework.symbols import RANGES, Step, t
+from .lines import bounds, logmean, products, runs, runs_rows, step
+from .lines.conclude_runs_steady import EVERY_STEP, conclude_steady
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -20,17 +20,17 @@ def derive() -> Derivation:
     """The bound from above of `trajectory`, then plain geometry of the two rows."""
     q = Step(time=t)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_bounds.hypotheses(q),
-        *_times.upper(q),
-        *trajectory.run(q),
-        *trajectory.above(q),
-        *_times.steady(q, ("lam",)),
-        *_times_rows.decayed(q),
-        *_times_rows.lengths(q),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *bounds.hypotheses(q),
+        *runs.upper(q),
+        *products.run(q),
+        *products.above(q),
+        *runs.steady(q, ("lam",)),
+        *runs_rows.decayed(q),
+        *runs_rows.lengths(q),
         *alignment(q),
     )
     own = ("norms_u", "norms_v", "positive_floor")
@@ -46,15 +46,15 @@ def derive() -> Derivation:
             forms=True,
             at_the_end={"norms": ("norms_u", "norms_v"), "positive_floor": ("positive_floor",)},
         ),
-        names=_times_rows.NAMES,
+        names=runs_rows.NAMES,
     )
 
 
 def alignment(q: Step) -> list[Line]:
     """From the floor under both norms to the claim."""
     floor, m = Symbol("floor", real=True), Symbol("floorpos", positive=True)
-    u, v = (_times_rows.positive_length(q, row) for row in ("u", "v"))
-    norm, left = q.name("norm", nonnegative=True), _times_rows.left_by_decay()
+    u, v = (runs_rows.positive_length(q, row) for row in ("u", "v"))
+    norm, left = q.name("norm", nonnegative=True), runs_rows.left_by_decay()
     return [
         Line(
             "positive_floor", equal(m, floor), Positive(), "Hypothesis: the number $m$ is positive,"
@@ -65,23 +65,21 @@ def alignment(q: Step) -> list[Line]:
             for line in (
                 Line(
                     f"norms_{row}",
-                    at_most(floor, _times_rows.length(q, row)),
+                    at_most(floor, runs_rows.length(q, row)),
                     Assume(),
                     f"hypothesis: row ${row}$ is at least $m$ long at step $t$;",
                 ),
                 Line(
                     f"floor_{row}",
-                    at_most(m, _times_rows.length(q, row)),
+                    at_most(m, runs_rows.length(q, row)),
                     Combine((Term(1, (f"norms_{row}",)),), unfold=("positive_floor",)),
                     "that is,",
                 ),
             )
         ),
-        *_times_rows.positive_lengths(
-            q, {row: DefinePositive(f"floor_{row}") for row in ("u", "v")}
-        ),
-        *_times_rows.cosine_distance(q),
-        *_times_rows.cosine(q),
+        *runs_rows.positive_lengths(q, {row: DefinePositive(f"floor_{row}") for row in ("u", "v")}),
+        *runs_rows.cosine_distance(q),
+        *runs_rows.cosine(q),
         Line(
             "product",
             at_most(m**2, u * v),

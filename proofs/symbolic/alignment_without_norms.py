@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from sympy import Rational, Symbol
 
-from . import _bounds, _logmean, _step, _times, _times_rows, trajectory
-from ._conclude_runs_steady import EVERY_STEP, conclude_steady, still_witness
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._resets import ZERO
-from ._rules import Assume, Combine, Term
-from ._symbols import RANGES, Step, t
-from ._times_positive import DefineFactor, Positive
-from ._times_rows import left_by_decay, length
-from ._times_still import still
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.rules import Assume, Combine, Term
+from .framework.strict import DefineFactor, Positive
+from .framework.symbols import RANGES, Step, t
+from .lines import bounds, logmean, products, runs, runs_rows, step
+from .lines.conclude_runs_steady import EVERY_STEP, conclude_steady, still_witness
+from .lines.resets import ZERO
+from .lines.runs_rows import left_by_decay, length
+from .lines.runs_still import still
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -23,20 +23,20 @@ SIZES = (
 
 def derive() -> Derivation:
     """The instance, then the mended form."""
-    q = Step(time=_times.age)
+    q = Step(time=runs.age)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_times.run(),
-        *_times.steady(q, ("lam", "T")),
-        *_times_rows.lengths(q),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *runs.run(),
+        *runs.steady(q, ("lam", "T")),
+        *runs_rows.lengths(q),
         *still(),
-        *_bounds.hypotheses(q),
-        *_times.upper(q),
-        *_times.at_age(trajectory.above(Step(time=t))),
-        *_times_rows.decayed(q),
+        *bounds.hypotheses(q),
+        *runs.upper(q),
+        *runs.at_age(products.above(Step(time=t))),
+        *runs_rows.decayed(q),
         *mended(q),
     )
     own = ("first_not_zero", "last_not_zero", "norms_stay")
@@ -47,7 +47,7 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude,
-        names=_times_rows.NAMES,
+        names=runs_rows.NAMES,
     )
 
 
@@ -88,7 +88,7 @@ def mended(q: Step) -> list[Line]:
     start = Step(time=ZERO)
     before, after = (length(at, "u") * length(at, "v") for at in (start, q))
     first, last = Symbol("firstpos", positive=True), q.name("lastpos", positive=True)
-    u, v = (_times_rows.positive_length(q, row) for row in ("u", "v"))
+    u, v = (runs_rows.positive_length(q, row) for row in ("u", "v"))
     norm, left = q.name("norm", nonnegative=True), left_by_decay(q.time)
     return [
         Line(
@@ -104,11 +104,9 @@ def mended(q: Step) -> list[Line]:
             Assume(),
             "and, which the statement lacks, the product of their lengths has not fallen.",
         ),
-        *_times_rows.positive_lengths(
-            q, {row: DefineFactor("last_not_zero") for row in ("u", "v")}
-        ),
-        *_times_rows.cosine_distance(q),
-        *_times_rows.cosine(q),
+        *runs_rows.positive_lengths(q, {row: DefineFactor("last_not_zero") for row in ("u", "v")}),
+        *runs_rows.cosine_distance(q),
+        *runs_rows.cosine(q),
         Line(
             "product",
             at_most(first, u * v),

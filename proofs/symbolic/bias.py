@@ -1,10 +1,10 @@
 """`bias`: with decayed biases, |(D+, b+)| <= (1 - eta lam)|(D, b)|: a bias is one more coordinate."""
 
-from . import _logmean, _losses
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal
-from ._losses_bias import TABLE, Biased, loss, quadratic, recursion
-from ._symbols import LATEX, RANGES
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import LATEX, RANGES
+from .lines import logmean, losses
+from .lines.losses_bias import TABLE, Biased, loss, quadratic, recursion
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -19,10 +19,10 @@ def derive() -> Derivation:
         claim="bias",
         lines=(
             *loss(q, decayed=True),
-            *_logmean.logmean(q),
+            *logmean.logmean(q),
             *recursion(q, decayed=True),
             *quadratic(q),
-            *_losses.upper(q),
+            *losses.upper(q),
         ),
         goals=(Goal("bias", "contraction", ("nonnegative_step", "curvature", "step_size")),),
         sizes=SIZES,

@@ -3,16 +3,16 @@
 from sympy import Product, Sum, Symbol, log
 from sympy import S as Numbers
 
-from . import _bounds, _logmean, _step, _times, _times_rows, trajectory
-from ._conclude_runs_steady import EVERY_STEP, conclude_steady
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._rules import Assume, Combine, Term
-from ._symbols import LATEX, RANGES, Step, t
-from ._times import constant
-from ._times_logs import FromLogarithms
-from ._times_positive import Positive
-from ._types import Expr
-from .trajectory import s
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.logarithms import FromLogarithms
+from .framework.rules import Assume, Combine, Term
+from .framework.strict import Positive
+from .framework.symbols import LATEX, RANGES, Step, t
+from .framework.types import Expr
+from .lines import bounds, logmean, products, runs, runs_rows, step
+from .lines.conclude_runs_steady import EVERY_STEP, conclude_steady
+from .lines.products import s
+from .lines.runs import constant
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -26,16 +26,16 @@ def derive() -> Derivation:
     """The bound from above of `trajectory`, then logarithms."""
     q = Step(time=t)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_bounds.hypotheses(q),
-        *_times.upper(q),
-        *trajectory.run(q),
-        *trajectory.above(q),
-        *_times.steady(q, ("lam",)),
-        _times_rows.decayed(q)[0],
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *bounds.hypotheses(q),
+        *runs.upper(q),
+        *products.run(q),
+        *products.above(q),
+        *runs.steady(q, ("lam",)),
+        runs_rows.decayed(q)[0],
         *collapse(q),
     )
     own = ("positive_factor", "positive_distance", "long_enough")

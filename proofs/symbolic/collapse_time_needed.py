@@ -3,17 +3,17 @@
 from sympy import Product, Sum, Symbol, log
 from sympy import S as Numbers
 
-from . import _bounds, _logmean, _step, _times, trajectory
-from ._conclude_runs_steady import conclude_steady
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._inference import Induction
-from ._rules import Assume, Combine, Term
-from ._symbols import LATEX, RANGES, Step, t
-from ._times import constant
-from ._times_logs import ToLogarithms
-from ._times_positive import Positive
-from ._types import Expr
-from .trajectory import s
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.inference import Induction
+from .framework.logarithms import ToLogarithms
+from .framework.rules import Assume, Combine, Term
+from .framework.strict import Positive
+from .framework.symbols import LATEX, RANGES, Step, t
+from .framework.types import Expr
+from .lines import bounds, logmean, products, runs, step
+from .lines.conclude_runs_steady import conclude_steady
+from .lines.products import s
+from .lines.runs import constant
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -27,14 +27,14 @@ def derive() -> Derivation:
     """The bound from below for one step, induction, then logarithms."""
     q = Step(time=t)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_bounds.hypotheses(q),
-        *(line for line in _bounds.lower(q) if line.name != "positive_part"),
-        *trajectory.run(q),
-        *_times.steady(q, ("lam", "T")),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *bounds.hypotheses(q),
+        *(line for line in bounds.lower(q) if line.name != "positive_part"),
+        *products.run(q),
+        *runs.steady(q, ("lam", "T")),
         *below(q),
         *needed(),
     )

@@ -1,9 +1,9 @@
 """`contraction`: if eta >= 0, T >= tr M and eta (2 lam + T) <= 2, then |D+| <= (1 - eta lam)|D|."""
 
-from . import _bounds, _logmean, _step
-from ._conclude import conclude_step
-from ._derivation import Derivation, Goal
-from ._symbols import LATEX, RANGES, Step
+from .framework.conclude import conclude_step
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import LATEX, RANGES, Step
+from .lines import bounds, logmean, step
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -16,12 +16,12 @@ def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_bounds.hypotheses(q),
-        *_bounds.upper(q),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *bounds.hypotheses(q),
+        *bounds.upper(q),
     )
     hypotheses = ("nonnegative_step", "curvature", "step_size")
     return Derivation(

@@ -1,29 +1,29 @@
 """`cosine`: `1 - cos(a, b) <= |a - b|^2/(2|a||b|)` for vectors that are not zero."""
 
-from . import _vectors
-from ._derivation import Derivation, Line, at_most
-from ._rules import Combine, Term
-from ._symbols import Step
-from ._times_rows import length
-from ._vectors import SIZES as SIZES
+from .framework.derivation import Derivation, Line, at_most
+from .framework.rules import Combine, Term
+from .framework.symbols import Step
+from .lines import vectors
+from .lines.runs_rows import length
+from .lines.vectors import SIZES as SIZES
 
 
 def derive() -> Derivation:
     """From the law of cosines."""
     q = Step()
-    a, b = _vectors.lengths(q)
+    a, b = vectors.lengths(q)
     norm, u, v = q.name("norm", nonnegative=True), length(q, "u"), length(q, "v")
-    return _vectors.derivation(
+    return vectors.derivation(
         "cosine",
         Line(
             "cosine_times",
-            at_most(2 * a * b * _vectors.distance(q), norm**2),
+            at_most(2 * a * b * vectors.distance(q), norm**2),
             Combine((Term(1, ("law",)), Term((a - b) ** 2))),
             "The gap is $(|a| - |b|)^2$.",
         ),
         Line(
             "cosine",
-            at_most(_vectors.distance(q), norm**2 / (2 * u * v)),
+            at_most(vectors.distance(q), norm**2 / (2 * u * v)),
             Combine((Term(1 / (2 * a * b), ("cosine_times",)),), unfold=("lenu", "lenv")),
             "Divide by $2 |a||b| > 0$: the claim.",
         ),

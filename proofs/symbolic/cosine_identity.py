@@ -1,23 +1,23 @@
 """`cosine_identity`: `1 - cos(a, b) = (|a - b|^2 - (|a| - |b|)^2)/(2|a||b|)` for vectors that are not zero."""
 
-from . import _vectors
-from ._derivation import Derivation, Line, equal
-from ._rules import Combine, Term
-from ._symbols import Step
-from ._times_rows import length
-from ._vectors import SIZES as SIZES
+from .framework.derivation import Derivation, Line, equal
+from .framework.rules import Combine, Term
+from .framework.symbols import Step
+from .lines import vectors
+from .lines.runs_rows import length
+from .lines.vectors import SIZES as SIZES
 
 
 def derive() -> Derivation:
     """The law of cosines, divided."""
     q = Step()
-    a, b = _vectors.lengths(q)
+    a, b = vectors.lengths(q)
     norm, u, v = q.name("norm", nonnegative=True), length(q, "u"), length(q, "v")
-    return _vectors.derivation(
+    return vectors.derivation(
         "cosine_identity",
         Line(
             "cosine_identity",
-            equal(_vectors.distance(q), (norm**2 - (u - v) ** 2) / (2 * u * v)),
+            equal(vectors.distance(q), (norm**2 - (u - v) ** 2) / (2 * u * v)),
             Combine((Term(1 / (2 * a * b), ("law",)),), unfold=("lenu", "lenv")),
             "Divide by $2 |a||b| > 0$: the claim.",
         ),

@@ -2,25 +2,25 @@
 
 from sympy import exp, sqrt
 
-from . import _jensen, _logmean, _one_step
-from ._bounds import half
-from ._derivation import Derivation, Line, at_most, equal
-from ._rules import Assume, Combine, Define, Term
-from ._symbols import Step, i, j, k
+from .framework.derivation import Derivation, Line, at_most, equal
+from .framework.rules import Assume, Combine, Define, Term
+from .framework.symbols import Step, i, j, k
+from .lines import jensen, logmean, one_step
+from .lines.bounds import half
 
 
 def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
     lines = [
-        *_one_step.setting(q),
-        *_logmean.logmean_below(q),
-        *_jensen.tangents(q),
-        *_jensen.jensen(q),
+        *one_step.setting(q),
+        *logmean.logmean_below(q),
+        *jensen.tangents(q),
+        *jensen.jensen(q),
         *share(q),
         *bound(q),
     ]
-    return _one_step.goal("curvature_from_loss", lines, "radius")
+    return one_step.goal("curvature_from_loss", lines, "radius")
 
 
 def share(q: Step) -> list[Line]:
@@ -32,7 +32,7 @@ def share(q: Step) -> list[Line]:
         Line(
             "target_of_S",
             at_most(exp(logit), q.over_k(exp(q.over_j(q.w(k, j) * q.x(i, j))))),
-            _jensen.OneOfSum(q.y(i)),
+            jensen.OneOfSum(q.y(i)),
             "The target is one of the other labels,",
         ),
         Line(

@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from . import _one_step
-from ._conclude import small_step
-from ._derivation import Derivation, Part
-from ._symbols import Step, m
+from .framework.conclude import small_step
+from .framework.derivation import Derivation, Part
+from .framework.symbols import Step, m
+from .lines import one_step
 
 DIM, EXAMPLES = 2, 2
 
 
 def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
-    lines = [line for line in _one_step.setting(Step()) if line.name not in QUADRATIC]
-    derivation = _one_step.goal("recursion", lines)
+    lines = [line for line in one_step.setting(Step()) if line.name not in QUADRATIC]
+    derivation = one_step.goal("recursion", lines)
     return replace(derivation, claim="difference_recursion", conclude=conclude)
 
 

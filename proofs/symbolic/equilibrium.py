@@ -5,9 +5,14 @@ The gradient is taken with the rows free; only then are they put at that point.
 
 from sympy import Integer, Sum, Symbol, exp, log
 
-from ._conclude_more import Written
-from ._derivation import Derivation, Goal, Line, Part, equal
-from ._heads import (
+from .framework.conclude_others import Written
+from .framework.derivation import Derivation, Goal, Line, Part, equal
+from .framework.rules import Assume, Combine, Define, Differentiate, Term
+from .framework.small import Table, real
+from .framework.strict import Positive
+from .framework.symbols import K, j, k, m, n
+from .framework.types import Expr
+from .lines.heads import (
     HEAD_RANGES,
     NAMES,
     Z,
@@ -24,11 +29,6 @@ from ._heads import (
     z_o,
     z_u,
 )
-from ._rules import Assume, Combine, Define, Differentiate, Term
-from ._small import Table, real
-from ._symbols import K, j, k, m, n
-from ._times_positive import Positive
-from ._types import Expr
 
 SIZES = (
     "The number of labels K, the number of unseen labels and the dimension n are symbols in every line; no size is fixed. "

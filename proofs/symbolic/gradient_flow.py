@@ -1,10 +1,10 @@
 """`gradient_flow`: lam |D|^2 <= -1/2 d/dt |D|^2 <= (lam + T)|D|^2 for rows that follow the negative gradient."""
 
-from . import _bounds, _one_step
-from ._conclude import conclude_step
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._rules import Combine, Define, Differentiate, Term
-from ._symbols import LATEX, RANGES, Step, j, m
+from .framework.conclude import conclude_step
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.rules import Combine, Define, Differentiate, Term
+from .framework.symbols import LATEX, RANGES, Step, j, m
+from .lines import bounds, one_step
 
 NAMES = LATEX | {
     "square": r"|D|^{2}",
@@ -20,18 +20,18 @@ def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
     lines = (
-        *_one_step.setting(q),
-        _one_step.curvature(q),
-        _bounds.form_bound(q),
-        *_one_step.pull(q),
+        *one_step.setting(q),
+        one_step.curvature(q),
+        bounds.form_bound(q),
+        *one_step.pull(q),
         *flow(q),
-        *bounds(q),
+        *both(q),
     )
     return Derivation(
         claim="gradient_flow",
         lines=lines,
         goals=(Goal("slowest", "slowest", ()), Goal("fastest", "fastest", ("curvature",))),
-        sizes=_one_step.SIZES,
+        sizes=one_step.SIZES,
         ranges=RANGES,
         conclude=conclude_step(dim=2, examples=2),
         names=NAMES,
@@ -84,7 +84,7 @@ def flow(q: Step) -> list[Line]:
     ]
 
 
-def bounds(q: Step) -> list[Line]:
+def both(q: Step) -> list[Line]:
     """Both parts, from `0 <= D.MD <= T|D|^2`."""
     square, rate = q.name("square"), q.name("rate")
     return [

@@ -5,10 +5,14 @@
 
 from sympy import Integer, Sum, Symbol, exp, sqrt
 
-from . import _heads_jensen
-from ._conclude_more import Written
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._heads import (
+from .framework.conclude_others import Written
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.ranges import Exponentials
+from .framework.rules import Assume, Combine, Define, Term
+from .framework.small import real
+from .framework.symbols import j, m, n
+from .lines import heads_jensen
+from .lines.heads import (
     HEAD_RANGES,
     NAMES,
     Z,
@@ -27,10 +31,6 @@ from ._heads import (
     z_o,
     z_u,
 )
-from ._heads_rules import Exponentials
-from ._rules import Assume, Combine, Define, Term
-from ._small import real
-from ._symbols import j, m, n
 
 SIZES = (
     "The number of labels K, the number of unseen labels and the dimension n are symbols in every line; no size is fixed. "
@@ -52,8 +52,8 @@ def derive() -> Derivation:
             *features(),
             *pair(),
             *group(),
-            *_heads_jensen.tangents(),
-            *_heads_jensen.jensen(seen),
+            *heads_jensen.tangents(),
+            *heads_jensen.jensen(seen),
         ),
         goals=(
             Goal("pair", "pair", ("radius",)),
@@ -64,7 +64,7 @@ def derive() -> Derivation:
         ranges=HEAD_RANGES,
         conclude=conclude,
         names=NAMES
-        | _heads_jensen.NAMES
+        | heads_jensen.NAMES
         | {
             "apart": r"|w^{u} - w^{o}|",
             "mass": r"(1 - p_{\mathrm{seen}})",

@@ -2,13 +2,13 @@
 
 from sympy import exp, log
 
-from . import _losses
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line, equal
-from ._losses import DIFFERENCE
-from ._rules import Combine, Define, Term
-from ._small import real
-from ._symbols import LATEX, RANGES, K, Step, i, j, k, m
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line, equal
+from .framework.rules import Combine, Define, Term
+from .framework.small import real
+from .framework.symbols import LATEX, RANGES, K, Step, i, j, k, m
+from .lines import losses
+from .lines.losses import DIFFERENCE
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -22,10 +22,10 @@ def derive() -> Derivation:
     return Derivation(
         claim="label_smoothing",
         lines=(
-            *_losses.softmax(q),
+            *losses.softmax(q),
             *smoothed_loss(q),
-            *_losses.mean(q),
-            *_losses.start(q),
+            *losses.mean(q),
+            *losses.start(q),
             *recursion(q),
         ),
         goals=(Goal("label_smoothing", "recursion", ()),),
@@ -38,7 +38,7 @@ def derive() -> Derivation:
 
 def smoothed_loss(q: Step) -> list[Line]:
     """Cross-entropy with smoothed labels, and its gradient in rows u and v."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     z_u, z_v = q.name("z_u", i), q.name("z_v", i)
     Z, p_y = q.name("Z", i, positive=True), q.name("p_y", i, positive=True)
     z, p, share = q.name("z", i, k), q.name("p", i, k, positive=True), q.name("s_")
@@ -46,7 +46,7 @@ def smoothed_loss(q: Step) -> list[Line]:
     every = log(p_u) + log(p_v) + q.over_k(log(p))
     linear = z_u + z_v + q.over_k(z) - K * log(Z)
     return [
-        _losses.target_logit(q),
+        losses.target_logit(q),
         Line(
             "z",
             equal(z, q.over_j(q.w(k, j) * q.x(i, j))),
@@ -54,18 +54,18 @@ def smoothed_loss(q: Step) -> list[Line]:
             "The logit of every other label $k = 3, \\dots, K$",
         ),
         Line("p", equal(p, exp(z) / Z), Define(("z", "Z")), "and its probability."),
-        _losses.loss(
-            -q.over_i(q.a(i) * ((1 - share) * log(p_y) + share / K * every)) + _losses.decay(q),
+        losses.loss(
+            -q.over_i(q.a(i) * ((1 - share) * log(p_y) + share / K * every)) + losses.decay(q),
             "The loss: weighted cross-entropy with targets $(1 - s)[y_i = k] + s/K$, and weight decay.",
             ("p_y", "p_u", "p_v", "p"),
             q,
         ),
-        _losses.logarithm(
+        losses.logarithm(
             q, p_y, z_y, "Logarithms of probabilities are logits minus $\\log Z$,", "z_y"
         ),
-        _losses.logarithm(q, p_u, z_u, "for the target, for $u$,"),
-        _losses.logarithm(q, p_v, z_v, "for $v$,"),
-        _losses.logarithm(q, p, z, "and for every other label,"),
+        losses.logarithm(q, p_u, z_u, "for the target, for $u$,"),
+        losses.logarithm(q, p_v, z_v, "for $v$,"),
+        losses.logarithm(q, p, z, "and for every other label,"),
         Line(
             "every",
             equal(every, linear),
@@ -83,7 +83,7 @@ def smoothed_loss(q: Step) -> list[Line]:
             equal(
                 q.name("loss"),
                 -q.over_i(q.a(i) * ((1 - share) * (z_y - log(Z)) + share / K * linear))
-                + _losses.decay(q),
+                + losses.decay(q),
             ),
             Combine(
                 (
@@ -94,13 +94,13 @@ def smoothed_loss(q: Step) -> list[Line]:
             ),
             "so that the loss is",
         ),
-        *_losses.descent(q, (p_u - share / K, p_v - share / K), of="loss_form"),
+        *losses.descent(q, (p_u - share / K, p_v - share / K), of="loss_form"),
     ]
 
 
 def recursion(q: Step) -> list[Line]:
     """The smoothed targets of u and v are equal and cancel."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     L, d = q.name("L", i), q.name("d", i)
     return [
         Line(
@@ -112,14 +112,14 @@ def recursion(q: Step) -> list[Line]:
             Combine(unfold=DIFFERENCE),
             "in terms of the probabilities: the targets $s/K$ of the two rows cancel.",
         ),
-        _losses.pushed(
+        losses.pushed(
             q,
             "MD",
             q.a(i) * L * d,
             ("L", "d"),
             "With the operator $M = \\sum_i a_i L_i x_i x_i^T$ applied to $D$,",
         ),
-        _losses.recursion(
+        losses.recursion(
             q,
             q.eta,
             "MD",

@@ -2,12 +2,12 @@
 
 from sympy import exp, sqrt
 
-from . import _heads_softmax, _logmean, _losses
-from ._bounds import half
-from ._derivation import Derivation, Line, at_most, equal
-from ._heads_softmax import softmax
-from ._rules import Combine, Term
-from ._symbols import Step, i
+from .framework.derivation import Derivation, Line, at_most, equal
+from .framework.rules import Combine, Term
+from .framework.symbols import Step, i
+from .lines import heads_softmax, logmean, losses
+from .lines.bounds import half
+from .lines.heads_softmax import softmax
 from .logmean_identity import SIZES as SIZES
 
 ABOVE = ("sinh_above", "phi_above", "phi_h", "L_above")
@@ -21,9 +21,9 @@ def derive() -> Derivation:
     L, s = q.name("L", i), q.name("s", i)
     lines = (
         *softmax(q),
-        *_losses.mean(q),
-        *(line for line in _logmean.logmean(q) if line.name in ABOVE),
-        *_logmean.logmean_below(q),
+        *losses.mean(q),
+        *(line for line in logmean.logmean(q) if line.name in ABOVE),
+        *logmean.logmean_below(q),
         Line(
             "geometric_mean",
             equal(sqrt(p_u * p_v), exp(s) / Z),
@@ -50,4 +50,4 @@ def derive() -> Derivation:
         ),
     )
     goals = ("geometric", "arithmetic", "half")
-    return _heads_softmax.derivation("logmean_bounds", lines, goals, SIZES)
+    return heads_softmax.derivation("logmean_bounds", lines, goals, SIZES)

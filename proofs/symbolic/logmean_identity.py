@@ -1,10 +1,10 @@
 """`logmean_identity`: `p_u - p_v = L(p_u, p_v) <D, x>`."""
 
-from . import _heads_softmax, _losses
-from ._derivation import Derivation, Line, equal
-from ._heads_softmax import softmax
-from ._rules import Combine, Term
-from ._symbols import Step, i
+from .framework.derivation import Derivation, Line, equal
+from .framework.rules import Combine, Term
+from .framework.symbols import Step, i
+from .lines import heads_softmax, losses
+from .lines.heads_softmax import softmax
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of features N are symbols in every line; no size is "
@@ -16,12 +16,12 @@ SIZES = (
 def derive() -> Derivation:
     """From the softmax to the identity, on any feature."""
     q = Step()
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     identity = Line(
         "logmean_identity",
         equal(p_u - p_v, q.name("L", i) * q.name("d", i)),
         Combine((Term(1, ("mean_value",)),)),
         "The claim, shown above, on any feature.",
     )
-    lines = (*softmax(q), *_losses.mean(q), identity)
-    return _heads_softmax.derivation("logmean_identity", lines, ("logmean_identity",), SIZES)
+    lines = (*softmax(q), *losses.mean(q), identity)
+    return heads_softmax.derivation("logmean_identity", lines, ("logmean_identity",), SIZES)

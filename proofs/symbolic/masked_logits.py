@@ -2,13 +2,13 @@
 
 from sympy import Integer, Sum, exp, log
 
-from . import _losses
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line, equal
-from ._losses import DIFFERENCE
-from ._rules import Assume, Combine, Define, Term
-from ._symbols import LATEX, RANGES, K, Step, i, j, k, m
-from ._types import Expr
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line, equal
+from .framework.rules import Assume, Combine, Define, Term
+from .framework.symbols import LATEX, RANGES, K, Step, i, j, k, m
+from .framework.types import Expr
+from .lines import losses
+from .lines.losses import DIFFERENCE
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -26,8 +26,8 @@ def derive() -> Derivation:
         lines=(
             *softmax(q),
             *masked_loss(q),
-            *_losses.mean(q),
-            *_losses.start(q),
+            *losses.mean(q),
+            *losses.start(q),
             *recursion(q),
         ),
         goals=(Goal("masked_logits", "recursion", ()),),
@@ -45,7 +45,7 @@ def mask(q: Step) -> Expr:
 
 def softmax(q: Step) -> list[Line]:
     """The lines of a plain step before its loss. Label 3 is apart in S, so that S is visibly positive."""
-    lines = _losses.without(_losses.softmax(q), "p_y")
+    lines = losses.without(losses.softmax(q), "p_y")
     S = q.name("S", i, positive=True)
 
     def exponential(label: Expr) -> Expr:
@@ -53,8 +53,8 @@ def softmax(q: Step) -> list[Line]:
 
     value = exponential(Integer(3)) + Sum(exponential(k), (k, 4, K))
     z_u, z_v, Z = q.name("z_u", i), q.name("z_v", i), q.name("Z", i, positive=True)
-    lines = _losses.changed(lines, "S", statement=equal(S, value))
-    return _losses.changed(lines, "Z", statement=equal(Z, exp(z_u) + exp(z_v) + S))
+    lines = losses.changed(lines, "S", statement=equal(S, value))
+    return losses.changed(lines, "Z", statement=equal(Z, exp(z_u) + exp(z_v) + S))
 
 
 def masked_loss(q: Step) -> list[Line]:
@@ -82,13 +82,13 @@ def masked_loss(q: Step) -> list[Line]:
             Define(("Z_m",)),
             "and the probability of the target $y_i$, which is neither $u$ nor $v$: both are unseen.",
         ),
-        _losses.loss(
-            -q.over_i(q.a(i) * log(p_y)) + _losses.decay(q),
+        losses.loss(
+            -q.over_i(q.a(i) * log(p_y)) + losses.decay(q),
             "The loss: weighted cross-entropy over the labels that are not masked, and weight decay.",
             ("p_y",),
             q,
         ),
-        *_losses.descent(q, (mask(q) ** 2 * exp(z_u) / kept, mask(q) ** 2 * exp(z_v) / kept)),
+        *losses.descent(q, (mask(q) ** 2 * exp(z_u) / kept, mask(q) ** 2 * exp(z_v) / kept)),
     ]
     for row, z in (("u", z_u), ("v", z_v)):
         p = q.name(f"p_{row}", i, positive=True)
@@ -125,14 +125,14 @@ def recursion(q: Step) -> list[Line]:
             Combine(unfold=DIFFERENCE),
             "in terms of the exponentials.",
         ),
-        _losses.pushed(
+        losses.pushed(
             q,
             "MD",
             q.a(i) * mask(q) * L * d,
             ("L", "d"),
             "With the operator $M = \\sum_i a_i m_i L_i x_i x_i^T$ applied to $D$,",
         ),
-        _losses.recursion(
+        losses.recursion(
             q,
             q.eta,
             "MD",

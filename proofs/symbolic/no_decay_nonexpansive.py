@@ -1,10 +1,10 @@
 """`no_decay_nonexpansive`: if eta, lam >= 0, T >= tr M and eta (lam + T) <= 2, then |D+| <= |D|."""
 
-from . import _bounds, _one_step
-from ._derivation import Derivation, Line, at_most
-from ._inference import Root
-from ._rules import Assume, Combine, Term
-from ._symbols import Step
+from .framework.derivation import Derivation, Line, at_most
+from .framework.inference import Root
+from .framework.rules import Assume, Combine, Term
+from .framework.symbols import Step
+from .lines import bounds, one_step
 
 
 def derive() -> Derivation:
@@ -12,8 +12,8 @@ def derive() -> Derivation:
     q = Step()
     norm, new = q.name("norm", nonnegative=True), q.name("nextnorm", nonnegative=True)
     lines = [
-        *_one_step.setting(q),
-        *_bounds.hypotheses(q),
+        *one_step.setting(q),
+        *bounds.hypotheses(q),
         Line("nonnegative_decay", at_most(0, q.lam), Assume(), "Hypothesis: $\\lambda \\ge 0$."),
         Line(
             "step_size_from_largest",
@@ -21,8 +21,8 @@ def derive() -> Derivation:
             Assume(),
             "Hypothesis: the step size.",
         ),
-        _bounds.operator_bound(q),
-        _bounds.form_bound(q),
+        bounds.operator_bound(q),
+        bounds.form_bound(q),
         Line(
             "squares",
             at_most(new**2, norm**2),
@@ -47,4 +47,4 @@ def derive() -> Derivation:
         Line("no_decay_nonexpansive", at_most(new, norm), Root("squares"), "Take square roots."),
     ]
     hypotheses = ("nonnegative_step", "curvature", "nonnegative_decay", "step_size_from_largest")
-    return _one_step.goal("no_decay_nonexpansive", lines, *hypotheses)
+    return one_step.goal("no_decay_nonexpansive", lines, *hypotheses)

@@ -1,9 +1,9 @@
 """`no_decay_orthogonal`: `<z, D_T> = prod (1 - eta_t lam_t) <z, D_0>` for z orthogonal to all features."""
 
-from . import _times_probe, _times_seen, trajectory
-from ._conclude_runs_steady import conclude_probe
-from ._derivation import Derivation, Goal
-from ._symbols import RANGES, Step, t
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import RANGES, Step, t
+from .lines import any_targets, products, runs_probe
+from .lines.conclude_runs_steady import conclude_probe
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -16,10 +16,10 @@ def derive() -> Derivation:
     """One step, then induction."""
     q = Step(time=t)
     lines = (
-        *_times_seen.loss(q),
-        *(line for line in trajectory.run(q) if line.name != "run"),
-        *_times_probe.probe(q),
-        *_times_probe.induction(),
+        *any_targets.loss(q),
+        *(line for line in products.run(q) if line.name != "run"),
+        *runs_probe.probe(q),
+        *runs_probe.induction(),
     )
     return Derivation(
         claim="no_decay_orthogonal",
@@ -28,5 +28,5 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_probe(steps=2, dim=2),
-        names=_times_probe.NAMES,
+        names=runs_probe.NAMES,
     )

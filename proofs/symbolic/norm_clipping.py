@@ -2,13 +2,13 @@
 
 from sympy import Max, Symbol, exp, log, sqrt
 
-from . import _losses
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line, equal
-from ._rules import Combine, Define, Differentiate, Term
-from ._small import real
-from ._symbols import LATEX, RANGES, K, Step, i, j, k, m
-from ._types import Expr
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line, equal
+from .framework.rules import Combine, Define, Differentiate, Term
+from .framework.small import real
+from .framework.symbols import LATEX, RANGES, K, Step, i, j, k, m
+from .framework.types import Expr
+from .lines import losses
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -24,10 +24,10 @@ def derive() -> Derivation:
     return Derivation(
         claim="norm_clipping",
         lines=(
-            *_losses.softmax(q),
+            *losses.softmax(q),
             *clipped_step(q),
-            *_losses.mean(q),
-            *_losses.start(q),
+            *losses.mean(q),
+            *losses.start(q),
             *recursion(q),
         ),
         goals=(Goal("norm_clipping", "recursion", ()),),
@@ -45,22 +45,22 @@ def share(q: Step) -> Expr:
 
 def clipped_step(q: Step) -> list[Line]:
     """The gradient of the cross-entropy in every row, its norm, and the step with the gradient scaled down."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     Z, p_y = q.name("Z", i, positive=True), q.name("p_y", i, positive=True)
     total, limit = q.name("total", nonnegative=True), q.name("clip", positive=True)
     g_u, g_v, g = q.name("g_u", m), q.name("g_v", m), q.name("g", h, m)
     squares = q.over_j(q.name("g_u", j) ** 2 + q.name("g_v", j) ** 2)
     squares += q.over_k(q.over_j(q.name("g", k, j) ** 2))
-    of_row = exp(q.over_j(q.w(h, j) * q.x(i, j))) / Z - _losses.hit(q, h)
+    of_row = exp(q.over_j(q.w(h, j) * q.x(i, j))) / Z - losses.hit(q, h)
     value = -q.over_i(q.a(i) * log(p_y))
     lines = [
-        _losses.loss(
+        losses.loss(
             value,
             "The loss: weighted cross-entropy; the decay is applied apart from it.",
             ("p_y",),
             q,
         ),
-        *_losses.linear_form(q, value, -q.a(i)),
+        *losses.linear_form(q, value, -q.a(i)),
     ]
     for name, grad, by, residual, of in (
         ("g_u", g_u, q.w_u(m), p_u, "row $u$,"),
@@ -101,7 +101,7 @@ def clipped_step(q: Step) -> list[Line]:
 
 def recursion(q: Step) -> list[Line]:
     """The factor multiplies M."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     L, d = q.name("L", i), q.name("d", i)
     scale = q.eta * share(q)
     return [
@@ -114,14 +114,14 @@ def recursion(q: Step) -> list[Line]:
             Combine(unfold=("Dnext", "next_u", "next_v", "g_u", "g_v", "c", "D")),
             "in terms of the probabilities.",
         ),
-        _losses.pushed(
+        losses.pushed(
             q,
             "MD",
             q.a(i) * L * d,
             ("L", "d"),
             "With the operator $M = \\sum_i a_i L_i x_i x_i^T$ applied to $D$,",
         ),
-        _losses.recursion(
+        losses.recursion(
             q,
             scale,
             "MD",

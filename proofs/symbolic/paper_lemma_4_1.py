@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from . import _logmean, _step
-from ._conclude import conclude_step, small_step
-from ._counterexample import WITNESS, printed, refutation
-from ._derivation import Derivation, Goal, Part
-from ._symbols import LATEX, RANGES, Step
-from ._triangle import corrected
+from .framework.conclude import conclude_step, small_step
+from .framework.derivation import Derivation, Goal, Part
+from .framework.symbols import LATEX, RANGES, Step
+from .lines import logmean, step
+from .lines.printed_lemma import WITNESS, printed, refutation
+from .lines.triangle import corrected
 
 SIZES = (
     "The refutation is one instance: 3 labels, 1 coordinate, 1 example, rational data; its exponentials are bounded "
@@ -23,11 +23,11 @@ def derive() -> Derivation:
     return Derivation(
         claim="paper_lemma_4_1",
         lines=(
-            *_step.loss(q),
-            *_logmean.logmean(q),
-            *_logmean.logmean_below(q),
-            *_step.recursion(q),
-            *_step.quadratic(q),
+            *step.loss(q),
+            *logmean.logmean(q),
+            *logmean.logmean_below(q),
+            *step.recursion(q),
+            *step.quadratic(q),
             *refutation(q),
             *corrected(q),
         ),

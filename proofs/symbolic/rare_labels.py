@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from sympy import Integer
 
-from . import _bounds, _logmean, _losses, _step, _times, _times_rare, _times_seen
-from ._conclude import LABELS
-from ._conclude_more import Written
-from ._derivation import Derivation, Goal, Line, Part, at_most
-from ._rules import Combine, Term
-from ._small import Table, step_table
-from ._symbols import RANGES, Step, i
+from .framework.conclude import LABELS
+from .framework.conclude_others import Written
+from .framework.derivation import Derivation, Goal, Line, Part, at_most
+from .framework.rules import Combine, Term
+from .framework.small import Table, step_table
+from .framework.symbols import RANGES, Step, i
+from .lines import any_targets, bounds, logmean, losses, runs, runs_rare, step
 from .rare_labels_run import NAMES
 
 SIZES = (
@@ -29,7 +29,7 @@ def derive() -> Derivation:
     claim = Line(
         "rare_labels",
         at_most(
-            _times_rare.length(q),
+            runs_rare.length(q),
             (1 - q.eta * q.lam) * q.name("norm", nonnegative=True) + q.eta * q.r * q.name("mass"),
         ),
         Combine((Term(1, ("rare_step",)),), unfold=("c",)),
@@ -39,15 +39,15 @@ def derive() -> Derivation:
     return Derivation(
         claim="rare_labels",
         lines=(
-            *_times_seen.loss(q),
-            *_logmean.logmean(q),
-            _losses.mean(q)[-1],
-            *_times_rare.recursion(q),
-            *_times_rare.without_targets(_step.quadratic(q)),
-            *_bounds.hypotheses(q),
-            *_times_rare.without_targets(_times.upper(q)),
-            *_times_rare.mass(q),
-            *_times_rare.step(q),
+            *any_targets.loss(q),
+            *logmean.logmean(q),
+            losses.mean(q)[-1],
+            *runs_rare.recursion(q),
+            *runs_rare.without_targets(step.quadratic(q)),
+            *bounds.hypotheses(q),
+            *runs_rare.without_targets(runs.upper(q)),
+            *runs_rare.mass(q),
+            *runs_rare.step(q),
             claim,
         ),
         goals=(Goal("rare_labels", "rare_labels", hypotheses),),

@@ -3,16 +3,16 @@
 from sympy import Product, Symbol
 from sympy import S as Numbers
 
-from . import _bounds, _logmean, _step, _times, _times_rare, _times_seen, trajectory
-from ._conclude_runs_steady import conclude_rare
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._inference import Induction
-from ._rules import Assume, Combine, Term
-from ._symbols import RANGES, Step, t
-from ._times import constant
-from ._times_positive import Nonzero
-from ._types import Expr
-from .trajectory import s
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.inference import Induction
+from .framework.rules import Assume, Combine, Term
+from .framework.strict import Nonzero
+from .framework.symbols import RANGES, Step, t
+from .framework.types import Expr
+from .lines import any_targets, bounds, logmean, products, runs, runs_rare, step
+from .lines.conclude_runs_steady import conclude_rare
+from .lines.products import s
+from .lines.runs import constant
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
@@ -20,7 +20,7 @@ SIZES = (
     "1 coordinate and 1 example, to be compared with the claim's own formula; there the target is neither u nor v, "
     "as in all of the library's symbolic instances (a test does so for the target u)."
 )
-NAMES = _times_seen.NAMES | {
+NAMES = any_targets.NAMES | {
     "Dseen": "D^{+}",
     "Dnext": r"\hat D",
     "nextnorm": r"|\hat D|",
@@ -37,16 +37,16 @@ def derive() -> Derivation:
     """One step with targets of any kind, then induction."""
     q = Step(time=t)
     lines = (
-        *_times_seen.loss(q),
-        *_logmean.logmean(q),
-        *_times_rare.recursion(q),
-        *_times_rare.without_targets(_step.quadratic(q)),
-        *_bounds.hypotheses(q),
-        *_times_rare.without_targets(_times.upper(q)),
-        *_times_rare.mass(q),
-        *_times_rare.step(q),
-        *(line for line in trajectory.run(q) if line.name != "run"),
-        *_times.steady(q, ("lam", "r")),
+        *any_targets.loss(q),
+        *logmean.logmean(q),
+        *runs_rare.recursion(q),
+        *runs_rare.without_targets(step.quadratic(q)),
+        *bounds.hypotheses(q),
+        *runs_rare.without_targets(runs.upper(q)),
+        *runs_rare.mass(q),
+        *runs_rare.step(q),
+        *(line for line in products.run(q) if line.name != "run"),
+        *runs.steady(q, ("lam", "r")),
         *run(q),
     )
     hypotheses = ("nonnegative_step", "radius", "curvature", "step_size", "some_decay")
@@ -77,7 +77,7 @@ def run(q: Step) -> list[Line]:
     return [
         Line(
             "run",
-            equal(norm(t + 1), _times_rare.length(q)),
+            equal(norm(t + 1), runs_rare.length(q)),
             Combine(unfold=("norm", "D", "run_u", "run_v", "seennorm", "Dseen")),
             "So the new length of step $t$ is the length at step $t + 1$.",
         ),

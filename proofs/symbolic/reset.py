@@ -1,9 +1,9 @@
 """`reset`: rows u, v redrawn together every S steps stay `q^S d` apart, `q = 1 - eta (lam + T)`."""
 
-from . import _bounds, _logmean, _resets, _step, _times
-from ._conclude_runs import conclude_reset
-from ._derivation import Derivation, Goal
-from ._symbols import RANGES, Step
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import RANGES, Step
+from .lines import bounds, logmean, resets, runs, step
+from .lines.conclude_runs import conclude_reset
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N, the period S and the number of steps are "
@@ -15,19 +15,19 @@ SIZES = (
 
 def derive() -> Derivation:
     """The derivation: the bound from below for one step, then induction over the steps since the last draw."""
-    q = Step(time=_times.age)
+    q = Step(time=runs.age)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *_bounds.hypotheses(q),
-        *(line for line in _bounds.lower(q) if line.name != "positive_part"),
-        *_times.run(),
-        *_times.steady(q, _resets.STEADY),
-        *_resets.decayed(q),
-        *_resets.idle(),
-        *_resets.kept(),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *bounds.hypotheses(q),
+        *(line for line in bounds.lower(q) if line.name != "positive_part"),
+        *runs.run(),
+        *runs.steady(q, resets.STEADY),
+        *resets.decayed(q),
+        *resets.idle(),
+        *resets.kept(),
     )
     hypotheses = ("nonnegative_step", "curvature", "factor_low", "factor_high", "drawn_apart")
     return Derivation(
@@ -37,5 +37,5 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_reset(period=1),
-        names=_resets.NAMES,
+        names=resets.NAMES,
     )

@@ -2,17 +2,17 @@
 
 from sympy import Max, Rational, Symbol, exp, sqrt
 
-from . import _clip, _logmean, _losses, _step
-from ._clip_rules import EvaluateNamed
-from ._conclude_losses import Setting, contracts
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._inference import Evaluate, Instance, Root
-from ._logmean import v
-from ._losses_point import Point, at_least, exponential, left, refuted, right, sides
-from ._losses_rules import MaxAbove, MaxIs
-from ._rules import Combine, Term
-from ._symbols import LATEX, RANGES, Step, i, m
-from ._types import Expr
+from .framework.conclude_variants import Setting, contracts
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.extremes import MaxAbove, MaxIs
+from .framework.inference import Evaluate, Instance, Root
+from .framework.points import EvaluateNamed
+from .framework.rules import Combine, Term
+from .framework.symbols import LATEX, RANGES, Step, i, m
+from .framework.types import Expr
+from .lines import clip, logmean, losses, step
+from .lines.logmean import v
+from .lines.losses_point import Point, at_least, exponential, left, refuted, right, sides
 
 SIZES = (
     "The refutation is one instance: 3 labels, 2 coordinates, 2 examples, rational data; its exponentials are bounded "
@@ -26,7 +26,7 @@ POINT = Point(
     features=((1, -4), (0, 3)),
     weights=(half, half),
     scalars={"eta": F(1, 3), "lam": 0, "T": 6, "clip": C},
-    names=_clip.NAMES,
+    names=clip.NAMES,
 )
 HYPOTHESES = (
     "nonnegative_step",
@@ -36,7 +36,7 @@ HYPOTHESES = (
     "nothing_clipped_v",
 )
 IDS = {"nothing_clipped_u": "nothing_clipped", "nothing_clipped_v": "nothing_clipped"}
-SETTING = Setting(table=_clip.TABLE, sizes={"mask": 1}, ids=IDS, examples=1, forms=("after",))
+SETTING = Setting(table=clip.TABLE, sizes={"mask": 1}, ids=IDS, examples=1, forms=("after",))
 
 
 def derive() -> Derivation:
@@ -45,15 +45,15 @@ def derive() -> Derivation:
     return Derivation(
         claim="row_clipping",
         lines=(
-            *_clip.gradients(q),
-            *_clip.by_row(q),
-            *_logmean.logmean(q),
-            *_clip.after(q, _clip.scaled(q)),
-            *_clip.row_kept(q, "u"),
-            *_clip.row_kept(q, "v"),
-            *_clip.recursion(q),
-            *_step.quadratic(q),
-            *_losses.upper(q),
+            *clip.gradients(q),
+            *clip.by_row(q),
+            *logmean.logmean(q),
+            *clip.after(q, clip.scaled(q)),
+            *clip.row_kept(q, "u"),
+            *clip.row_kept(q, "v"),
+            *clip.recursion(q),
+            *step.quadratic(q),
+            *losses.upper(q),
             *values(q),
             *bounds(),
             *scales(),
@@ -78,7 +78,7 @@ trace = Symbol("taustar", real=True)
 
 def values(q: Step) -> list[Line]:
     """The values at the instance."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     names = ("pu_star", "pv_star", "topu_star", "topv_star")
 
     def length(p: Symbol) -> Expr:

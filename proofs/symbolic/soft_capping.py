@@ -1,11 +1,11 @@
 """`soft_capping`: |D+| <= (1 - eta lam)|D| with soft-capped logits that stay clear of the cap."""
 
-from . import _bounds, _step
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line
-from ._losses_cap import TABLE, bound, curvature, even, halves, loss, quotient, recursion
-from ._losses_cap_shape import shape
-from ._symbols import LATEX, RANGES, Step
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line
+from .framework.symbols import LATEX, RANGES, Step
+from .lines import bounds, step
+from .lines.losses_cap import TABLE, bound, curvature, even, halves, loss, quotient, recursion
+from .lines.losses_cap_shape import shape
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -32,10 +32,10 @@ def contraction(q: Step) -> list[Line]:
         *halves(q),
         *quotient(q),
         *recursion(q),
-        *_step.quadratic(q),
-        _bounds.nonnegative_step(q),
+        *step.quadratic(q),
+        bounds.nonnegative_step(q),
         *curvature(q),
-        *_bounds.upper(q),
+        *bounds.upper(q),
     ]
 
 

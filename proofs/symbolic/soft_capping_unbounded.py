@@ -2,14 +2,18 @@
 
 from sympy import Integer, Rational, Symbol, cosh, exp, tanh
 
-from . import _losses_cap, soft_capping
-from ._conclude_losses import contracts
-from ._convex import Opaque
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._inference import Evaluate, Instance, Root
-from ._logmean import v
-from ._losses_cap import bound, even
-from ._losses_point import (
+from . import soft_capping
+from .framework.conclude_variants import contracts
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.inference import Evaluate, Instance, Root
+from .framework.monotone import Opaque
+from .framework.rules import Combine, Term
+from .framework.symbols import LATEX, RANGES, Step, i, m
+from .framework.types import Expr
+from .lines import losses_cap
+from .lines.logmean import v
+from .lines.losses_cap import bound, even
+from .lines.losses_point import (
     Point,
     at_least,
     exponential,
@@ -19,9 +23,6 @@ from ._losses_point import (
     right,
     sides,
 )
-from ._rules import Combine, Term
-from ._symbols import LATEX, RANGES, Step, i, m
-from ._types import Expr
 
 SIZES = (
     "The refutation is one instance: 3 labels, 1 coordinate, 1 example, whole numbers; its exponentials are bounded "
@@ -43,7 +44,7 @@ def derive() -> Derivation:
     return Derivation(
         claim="soft_capping_unbounded",
         lines=(
-            *_losses_cap.loss(q),
+            *losses_cap.loss(q),
             *even(q),
             bound(q),
             *soft_capping.contraction(q),

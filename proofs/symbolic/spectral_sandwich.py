@@ -6,14 +6,14 @@ Of the eigenvalues only the form `D.(M - mu)(mubar - M)D >= 0` is used. `|D| = 0
 
 from sympy import Rational, Sum, Symbol
 
-from . import _bounds, _losses, _step
-from ._conclude_more import Written
-from ._derivation import Derivation, Goal, Line, Part, at_most
-from ._heads_rules import SumAndProduct
-from ._inference import Root
-from ._rules import Assume, Combine, Term
-from ._small import real, step_table
-from ._symbols import LATEX, RANGES, Step, j, m, n
+from .framework.conclude_others import Written
+from .framework.derivation import Derivation, Goal, Line, Part, at_most
+from .framework.inference import Root
+from .framework.ranges import SumAndProduct
+from .framework.rules import Assume, Combine, Term
+from .framework.small import real, step_table
+from .framework.symbols import LATEX, RANGES, Step, j, m, n
+from .lines import bounds, losses, step
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -32,13 +32,13 @@ def derive() -> Derivation:
     return Derivation(
         claim="spectral_sandwich",
         lines=(
-            *_step.loss(q),
-            *_losses.mean(q),
-            *_step.recursion(q),
-            *(line for line in _step.quadratic(q) if line.name not in UNUSED),
+            *step.loss(q),
+            *losses.mean(q),
+            *step.recursion(q),
+            *(line for line in step.quadratic(q) if line.name not in UNUSED),
             *assumed(q),
             *form(q),
-            *step(q),
+            *squares(q),
         ),
         goals=(Goal("spectral_sandwich", "spectral_sandwich", HYPOTHESES),),
         sizes=SIZES,
@@ -55,7 +55,7 @@ UNUSED = {"weights", "b_sign", "tau", "quad_sign", "tau_sign"}
 def assumed(q: Step) -> list[Line]:
     """The hypotheses, and that the factor of the claim is not negative."""
     return [
-        _bounds.nonnegative_step(q),
+        bounds.nonnegative_step(q),
         Line("ordered", at_most(low, high), Assume(), "Hypothesis: $\\mu \\le \\bar\\mu$."),
         Line(
             "between",
@@ -126,7 +126,7 @@ def form(q: Step) -> list[Line]:
     ]
 
 
-def step(q: Step) -> list[Line]:
+def squares(q: Step) -> list[Line]:
     """The square of the new length, and the claim."""
     norm, new = q.name("norm", nonnegative=True), q.name("nextnorm", nonnegative=True)
     factor = q.name("c") - q.eta * low

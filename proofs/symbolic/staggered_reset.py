@@ -1,9 +1,9 @@
 """`staggered_reset`: false, since a row may be redrawn where the other one, aged since its own draw, has moved to."""
 
-from . import _logmean, _resets, _resets_apart, _step, _times
-from ._conclude_runs import conclude_staggered
-from ._derivation import Derivation, Goal
-from ._symbols import RANGES, Step
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import RANGES, Step
+from .lines import logmean, resets, resets_apart, runs, step
+from .lines.conclude_runs import conclude_staggered
 
 SIZES = (
     "The instance is one for each number of labels K >= 3, dimension n, number of examples N and period S = e + 1: these "
@@ -15,19 +15,19 @@ SIZES = (
 
 def derive() -> Derivation:
     """The instance, its hypotheses, and the meeting of the two rows."""
-    q = Step(time=_times.age)
+    q = Step(time=runs.age)
     lines = (
-        *_step.loss(q),
-        *_logmean.logmean(q),
-        *_step.recursion(q),
-        *_step.quadratic(q),
-        *(line for line in _times.run() if line.name == "run_v"),
-        _resets_apart.draws(),
-        *_times.steady(q, _resets.STEADY),
-        _resets.decayed(q)[0],
-        *_resets_apart.chosen(q),
-        *_resets_apart.admissible(q),
-        *_resets_apart.meeting(q),
+        *step.loss(q),
+        *logmean.logmean(q),
+        *step.recursion(q),
+        *step.quadratic(q),
+        *(line for line in runs.run() if line.name == "run_v"),
+        resets_apart.draws(),
+        *runs.steady(q, resets.STEADY),
+        resets.decayed(q)[0],
+        *resets_apart.chosen(q),
+        *resets_apart.admissible(q),
+        *resets_apart.meeting(q),
     )
     return Derivation(
         claim="staggered_reset",
@@ -36,5 +36,5 @@ def derive() -> Derivation:
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_staggered(period=1),
-        names=_resets_apart.INSTANCE_NAMES,
+        names=resets_apart.INSTANCE_NAMES,
     )

@@ -2,19 +2,19 @@
 
 from sympy import Sum, sqrt
 
-from . import _one_step
-from ._bounds import half
-from ._derivation import Derivation, Line, at_most, equal
-from ._inference import Cancel, Root
-from ._rules import Combine, Define, Term
-from ._symbols import Step, j, m, n
+from .framework.derivation import Derivation, Line, at_most, equal
+from .framework.inference import Cancel, Root
+from .framework.rules import Combine, Define, Term
+from .framework.symbols import Step, j, m, n
+from .lines import one_step
+from .lines.bounds import half
 
 
 def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
-    lines = [*_one_step.setting(q), *_one_step.pull(q), *bound(q)]
-    return _one_step.goal("stationary_rows", lines)
+    lines = [*one_step.setting(q), *one_step.pull(q), *bound(q)]
+    return one_step.goal("stationary_rows", lines)
 
 
 def bound(q: Step) -> list[Line]:

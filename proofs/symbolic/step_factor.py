@@ -2,26 +2,26 @@
 
 from sympy import Abs, Max
 
-from . import _bounds, _one_step
-from ._derivation import Derivation, Line, at_most, equal
-from ._inference import MaxCases, Root
-from ._losses_rules import MaxAbove
-from ._rules import Combine, Define, Term
-from ._symbols import Step
+from .framework.derivation import Derivation, Line, at_most, equal
+from .framework.extremes import MaxAbove
+from .framework.inference import MaxCases, Root
+from .framework.rules import Combine, Define, Term
+from .framework.symbols import Step
+from .lines import bounds, one_step
 
 
 def derive() -> Derivation:
     """The derivation, from the loss to the claim."""
     q = Step()
     lines = [
-        *_one_step.setting(q),
-        _one_step.curvature(q),
-        _bounds.operator_bound(q),
-        _bounds.form_bound(q),
+        *one_step.setting(q),
+        one_step.curvature(q),
+        bounds.operator_bound(q),
+        bounds.form_bound(q),
         *factors(q),
         *bound(q),
     ]
-    return _one_step.goal("step_factor", lines, "curvature")
+    return one_step.goal("step_factor", lines, "curvature")
 
 
 def factors(q: Step) -> list[Line]:

@@ -2,14 +2,14 @@
 
 from sympy import log
 
-from . import _losses
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line, equal
-from ._losses import DIFFERENCE
-from ._rules import Combine, Define, Term
-from ._small import real
-from ._symbols import LATEX, RANGES, Step, i, j, m
-from ._types import Expr
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line, equal
+from .framework.rules import Combine, Define, Term
+from .framework.small import real
+from .framework.symbols import LATEX, RANGES, Step, i, j, m
+from .framework.types import Expr
+from .lines import losses
+from .lines.losses import DIFFERENCE
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -37,10 +37,10 @@ def derive() -> Derivation:
     return Derivation(
         claim="temperature",
         lines=(
-            *_losses.softmax(q),
+            *losses.softmax(q),
             *tempered_loss(q),
-            *_losses.mean(q),
-            *_losses.start(q),
+            *losses.mean(q),
+            *losses.start(q),
             *recursion(q),
         ),
         goals=(Goal("temperature", "recursion", ()),),
@@ -53,22 +53,22 @@ def derive() -> Derivation:
 
 def tempered_loss(q: Cooled) -> list[Line]:
     """Cross-entropy on the logits over tau, times b, and its gradient in rows u and v."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     scale, p_y = q.name("scale"), q.name("p_y", i, positive=True)
     return [
-        _losses.loss(
-            -scale * q.over_i(q.a(i) * log(p_y)) + _losses.decay(q),
+        losses.loss(
+            -scale * q.over_i(q.a(i) * log(p_y)) + losses.decay(q),
             "The loss: $b$ times the weighted cross-entropy of logits over $\\tau$, and weight decay.",
             ("p_y",),
             q,
         ),
-        *_losses.descent(q, (scale * p_u, scale * p_v)),
+        *losses.descent(q, (scale * p_u, scale * p_v)),
     ]
 
 
 def recursion(q: Cooled) -> list[Line]:
     """Tau enters twice: in the gradient and in the difference of the logits."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     L, d, plain, scale = q.name("L", i), q.name("d", i), q.name("d_plain", i), q.name("scale")
     return [
         Line(

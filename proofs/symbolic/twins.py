@@ -2,15 +2,15 @@
 
 from sympy import Abs, exp, log
 
-from . import _logmean, _losses, _step
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal, Line, at_most, equal
-from ._losses import DIFFERENCE
-from ._losses_rules import ZeroSquare
-from ._rules import Assume, Combine, Define, Term
-from ._small import real
-from ._symbols import LATEX, RANGES, Step, i, j, k, m
-from ._types import Expr
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal, Line, at_most, equal
+from .framework.extremes import ZeroSquare
+from .framework.rules import Assume, Combine, Define, Term
+from .framework.small import real
+from .framework.symbols import LATEX, RANGES, Step, i, j, k, m
+from .framework.types import Expr
+from .lines import logmean, losses, step
+from .lines.losses import DIFFERENCE
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -23,13 +23,13 @@ def derive() -> Derivation:
     """The derivation, from the loss with soft targets to the claim."""
     q = Step()
     lines = (
-        *_losses.without(_losses.softmax(q), "p_y"),
+        *losses.without(losses.softmax(q), "p_y"),
         *soft_loss(q),
-        *_logmean.logmean(q),
-        *_losses.start(q),
+        *logmean.logmean(q),
+        *losses.start(q),
         *twin_lines(q),
-        *_step.quadratic(q)[1:],
-        *_losses.upper(q),
+        *step.quadratic(q)[1:],
+        *losses.upper(q),
     )
     hypotheses = ("twins", "nonnegative_step", "curvature", "step_size")
     return Derivation(
@@ -50,7 +50,7 @@ def masses(q: Step) -> tuple[Expr, Expr]:
 
 def soft_loss(q: Step) -> list[Line]:
     """Cross-entropy with soft targets, and its gradient in rows u and v."""
-    (p_u, p_v), (q_u, q_v) = _losses.pair(q), masses(q)
+    (p_u, p_v), (q_u, q_v) = losses.pair(q), masses(q)
     z, p, mass = q.name("z", i, k), q.name("p", i, k, positive=True), q.name("q", i, k)
     z_u, z_v, Z = q.name("z_u", i), q.name("z_v", i), q.name("Z", i, positive=True)
     total = q_u + q_v + q.over_k(mass)
@@ -64,18 +64,18 @@ def soft_loss(q: Step) -> list[Line]:
             "The logit of every other label $k = 3, \\dots, K$",
         ),
         Line("p", equal(p, exp(z) / Z), Define(("z", "Z")), "and its probability."),
-        _losses.loss(
-            -q.over_i(q.a(i) * inside) + _losses.decay(q),
+        losses.loss(
+            -q.over_i(q.a(i) * inside) + losses.decay(q),
             "The loss: weighted cross-entropy with soft targets $q$, and weight decay.",
             ("p_u", "p_v", "p"),
             q,
         ),
-        _losses.logarithm(q, p_u, z_u, "Logarithms of probabilities are logits minus $\\log Z$,"),
-        _losses.logarithm(q, p_v, z_v, "for $u$, for $v$,"),
-        _losses.logarithm(q, p, z, "and for every other label,"),
+        losses.logarithm(q, p_u, z_u, "Logarithms of probabilities are logits minus $\\log Z$,"),
+        losses.logarithm(q, p_v, z_v, "for $u$, for $v$,"),
+        losses.logarithm(q, p, z, "and for every other label,"),
         Line(
             "loss_form",
-            equal(q.name("loss"), -q.over_i(q.a(i) * (linear - total * log(Z))) + _losses.decay(q)),
+            equal(q.name("loss"), -q.over_i(q.a(i) * (linear - total * log(Z))) + losses.decay(q)),
             Combine(
                 (
                     Term(-q.a(i) * q_u, ("log_p_u",), over=(i,)),
@@ -86,7 +86,7 @@ def soft_loss(q: Step) -> list[Line]:
             ),
             "so that the loss is",
         ),
-        *_losses.descent(q, (total * p_u - q_u, total * p_v - q_v), of="loss_form"),
+        *losses.descent(q, (total * p_u - q_u, total * p_v - q_v), of="loss_form"),
         Line(
             "targets_sum",
             equal(total, 1),
@@ -98,7 +98,7 @@ def soft_loss(q: Step) -> list[Line]:
 
 def twin_lines(q: Step) -> list[Line]:
     """Equal masses leave the recursion as it is for unseen labels."""
-    (p_u, p_v), (q_u, q_v) = _losses.pair(q), masses(q)
+    (p_u, p_v), (q_u, q_v) = losses.pair(q), masses(q)
     c, D, L, d = q.name("c"), q.name("D", m), q.name("L", i), q.name("d", i)
     gap = q_u - q_v
     return [
@@ -120,7 +120,7 @@ def twin_lines(q: Step) -> list[Line]:
             ),
             "in terms of the probabilities and the targets.",
         ),
-        _step.quadratic(q)[0],
+        step.quadratic(q)[0],
         Line(
             "twins",
             at_most(q.a(i) * Abs(gap), 0),
@@ -145,14 +145,14 @@ def twin_lines(q: Step) -> list[Line]:
             ZeroSquare("gap_square"),
             "so that the targets' part of the gradient is zero on every example.",
         ),
-        _losses.pushed(
+        losses.pushed(
             q,
             "MD",
             q.a(i) * L * d,
             ("L", "d"),
             "With the operator $M = \\sum_i a_i L_i x_i x_i^T$ applied to $D$,",
         ),
-        _losses.recursion(
+        losses.recursion(
             q,
             q.eta,
             "MD",

@@ -2,15 +2,15 @@
 
 from sympy import Rational, Symbol, exp
 
-from . import _logmean, _losses
-from ._conclude_losses import Setting, contracts
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._inference import Evaluate
-from ._losses_bias import TABLE, Biased, bias_after, loss, quadratic
-from ._losses_point import Point, at_least, left, refuted, right, sides
-from ._rules import Combine, Term
-from ._symbols import LATEX, RANGES, i
-from ._types import Expr
+from .framework.conclude_variants import Setting, contracts
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.inference import Evaluate
+from .framework.rules import Combine, Term
+from .framework.symbols import LATEX, RANGES, i
+from .framework.types import Expr
+from .lines import logmean, losses
+from .lines.losses_bias import TABLE, Biased, bias_after, loss, quadratic
+from .lines.losses_point import Point, at_least, left, refuted, right, sides
 
 SIZES = (
     "The refutation is one instance: 3 labels, 1 coordinate, 1 example, rational data; the gap between the two sides is "
@@ -35,10 +35,10 @@ def derive() -> Derivation:
         claim="undecayed_bias",
         lines=(
             *loss(q, decayed=False),
-            *_logmean.logmean(q),
-            *_losses.named(_losses.start(q), "Dnext"),
+            *logmean.logmean(q),
+            *losses.named(losses.start(q), "Dnext"),
             bias_after(q),
-            *_losses.named(quadratic(q), *scalars),
+            *losses.named(quadratic(q), *scalars),
             *refutation(q),
         ),
         goals=(Goal("refuted", "refuted", ()),),

@@ -2,17 +2,17 @@
 
 from sympy import Max, Rational, Symbol, exp
 
-from . import _clip, _logmean, _losses, _step
-from ._clip_rules import EvaluateNamed
-from ._conclude_losses import Setting, contracts
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._inference import Evaluate, Instance
-from ._logmean import v
-from ._losses_point import Point, at_least, exponential, left, refuted, right, sides
-from ._losses_rules import MaxAbove, MaxIs
-from ._rules import Combine, Term
-from ._symbols import LATEX, RANGES, Step, i, m
-from ._types import Expr
+from .framework.conclude_variants import Setting, contracts
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.extremes import MaxAbove, MaxIs
+from .framework.inference import Evaluate, Instance
+from .framework.points import EvaluateNamed
+from .framework.rules import Combine, Term
+from .framework.symbols import LATEX, RANGES, Step, i, m
+from .framework.types import Expr
+from .lines import clip, logmean, losses, step
+from .lines.logmean import v
+from .lines.losses_point import Point, at_least, exponential, left, refuted, right, sides
 
 SIZES = (
     "The refutation is one instance: 3 labels, 2 coordinates, 1 example, rational data; its exponentials are bounded "
@@ -26,7 +26,7 @@ POINT = Point(
     features=((2, -1),),
     weights=(1,),
     scalars={"eta": half, "lam": 0, "T": F(5, 2), "clip": half},
-    names=_clip.NAMES,
+    names=clip.NAMES,
 )
 HYPOTHESES = (
     "nonnegative_step",
@@ -36,7 +36,7 @@ HYPOTHESES = (
     "nothing_clipped_v",
 )
 IDS = {"nothing_clipped_u": "nothing_clipped", "nothing_clipped_v": "nothing_clipped"}
-SETTING = Setting(table=_clip.TABLE, sizes={"mask": 1}, ids=IDS, forms=("after",))
+SETTING = Setting(table=clip.TABLE, sizes={"mask": 1}, ids=IDS, forms=("after",))
 
 
 def derive() -> Derivation:
@@ -45,15 +45,15 @@ def derive() -> Derivation:
     return Derivation(
         claim="value_clipping",
         lines=(
-            *_clip.gradients(q),
-            *_clip.by_value(q),
-            *_logmean.logmean(q),
-            *_clip.after(q, _clip.cut(q)),
-            *_clip.entries_kept(q, "u"),
-            *_clip.entries_kept(q, "v"),
-            *_clip.recursion(q),
-            *_step.quadratic(q),
-            *_losses.upper(q),
+            *clip.gradients(q),
+            *clip.by_value(q),
+            *logmean.logmean(q),
+            *clip.after(q, clip.cut(q)),
+            *clip.entries_kept(q, "u"),
+            *clip.entries_kept(q, "v"),
+            *clip.recursion(q),
+            *step.quadratic(q),
+            *losses.upper(q),
             *values(q),
             *bounds(),
             *cuts(),
@@ -79,7 +79,7 @@ trace = Symbol("taustar", real=True)
 
 def values(q: Step) -> list[Line]:
     """The values at the instance."""
-    p_u, p_v = _losses.pair(q)
+    p_u, p_v = losses.pair(q)
     probabilities = ("pu_star", "pv_star")
 
     def value(symbol: Symbol, expression: Expr, general: Expr, at: int, *known: str) -> Line:

@@ -1,9 +1,9 @@
 """`z_loss`: with the z-loss, |D+| <= (1 - eta lam)|D| while no factor 1 + 2 zeta log Z_i is negative."""
 
-from . import _losses, _losses_z
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal
-from ._symbols import LATEX, RANGES, Step
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import LATEX, RANGES, Step
+from .lines import losses, losses_z
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -17,10 +17,10 @@ def derive() -> Derivation:
     hypotheses = ("nonnegative_step", "nonnegative_factor", "curvature", "step_size")
     return Derivation(
         claim="z_loss",
-        lines=(*_losses_z.lines(q), *_losses.upper(q)),
+        lines=(*losses_z.lines(q), *losses.upper(q)),
         goals=(Goal("z_loss", "contraction", hypotheses),),
         sizes=SIZES,
         ranges=RANGES,
-        conclude=Setting(table=_losses_z.TABLE).conclude,
+        conclude=Setting(table=losses_z.TABLE).conclude,
         names=LATEX,
     )

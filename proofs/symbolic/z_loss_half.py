@@ -2,11 +2,14 @@
 
 from sympy import Rational, Symbol, exp, log
 
-from . import _bounds, _logmean, _losses, _losses_z, _triangle
-from ._conclude_losses import Setting, contracts
-from ._derivation import Derivation, Goal, Line, Part, at_most, equal
-from ._inference import Evaluate
-from ._losses_point import (
+from .framework.conclude_variants import Setting, contracts
+from .framework.derivation import Derivation, Goal, Line, Part, at_most, equal
+from .framework.inference import Evaluate
+from .framework.rules import Assume, Combine, Term
+from .framework.symbols import LATEX, RANGES, Step, i, m
+from .framework.types import Expr
+from .lines import bounds, logmean, losses, losses_z, triangle
+from .lines.losses_point import (
     Point,
     at_least,
     exponential,
@@ -16,10 +19,7 @@ from ._losses_point import (
     right,
     sides,
 )
-from ._losses_z import factor
-from ._rules import Assume, Combine, Term
-from ._symbols import LATEX, RANGES, Step, i, m
-from ._types import Expr
+from .lines.losses_z import factor
 
 SIZES = (
     "The refutation is one instance: 3 labels, 1 coordinate, 1 example, whole numbers; its exponentials are bounded "
@@ -57,15 +57,15 @@ def derive() -> Derivation:
     return Derivation(
         claim="z_loss_half",
         lines=(
-            *_losses_z.loss(q),
-            *_logmean.logmean(q),
-            *_losses_z.recursion(q),
-            *_losses_z.quadratic(q),
+            *losses_z.loss(q),
+            *logmean.logmean(q),
+            *losses_z.recursion(q),
+            *losses_z.quadratic(q),
             *refutation(q),
-            *_logmean.logmean_below(q),
-            _bounds.nonnegative_step(q),
+            *logmean.logmean_below(q),
+            bounds.nonnegative_step(q),
             *trace(q),
-            *_bounds.upper(q),
+            *bounds.upper(q),
         ),
         goals=(Goal("refuted", "refuted", ()), Goal("mended", "contraction", hypotheses)),
         sizes=SIZES,
@@ -179,7 +179,7 @@ def trace(q: Step) -> list[Line]:
             ),
             "and with the factor as well.",
         ),
-        *_losses.named(_triangle.corrected(q), "xnorm", "radius", "weights_sum", "radius_square"),
+        *losses.named(triangle.corrected(q), "xnorm", "radius", "weights_sum", "radius_square"),
         Line(
             "curvature",
             at_most(q.name("tau"), q.T),
@@ -199,7 +199,7 @@ def trace(q: Step) -> list[Line]:
 def conclude(derivation: Derivation) -> tuple[Part, ...]:
     """The claim with its witness (1 coordinate, 1 example); the mended form (2 and 2)."""
     setting = Setting(
-        table=_losses_z.TABLE,
+        table=losses_z.TABLE,
         ids={"step_size": "step_size_from_radius", "nonnegative_factor": "factor_at_most_one"},
     )
     margins = {

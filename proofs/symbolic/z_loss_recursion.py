@@ -1,9 +1,9 @@
 """`z_loss_recursion`: D+ = c D - eta sum_i a_i (1 + 2 zeta log Z_i) L_i <D, x_i> x_i."""
 
-from . import _losses, _losses_z
-from ._conclude_losses import Setting
-from ._derivation import Derivation, Goal
-from ._symbols import LATEX, RANGES, Step
+from .framework.conclude_variants import Setting
+from .framework.derivation import Derivation, Goal
+from .framework.symbols import LATEX, RANGES, Step
+from .lines import losses, losses_z
 
 SIZES = (
     "The number of labels K >= 3, the dimension n and the number of examples N are symbols in every line; "
@@ -16,10 +16,10 @@ def derive() -> Derivation:
     q = Step()
     return Derivation(
         claim="z_loss_recursion",
-        lines=(*_losses_z.loss(q), *_losses.mean(q), *_losses_z.recursion(q)),
+        lines=(*losses_z.loss(q), *losses.mean(q), *losses_z.recursion(q)),
         goals=(Goal("z_loss_recursion", "recursion", ()),),
         sizes=SIZES,
         ranges=RANGES,
-        conclude=Setting(table=_losses_z.TABLE).conclude,
+        conclude=Setting(table=losses_z.TABLE).conclude,
         names=LATEX,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from collapse_theory import all_claims
 from proofs.symbolic import derivations, derive
-from proofs.symbolic._agreement import disagreements
+from proofs.symbolic.framework.agreement import disagreements
 
 CLAIMS = all_claims()
 

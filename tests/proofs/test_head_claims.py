@@ -12,16 +12,16 @@ from collapse_theory.claims import get_claim
 from collapse_theory.instances import symbolic
 from collapse_theory.softmax import loss
 from proofs.symbolic import derive, equilibrium, rare_labels
-from proofs.symbolic._agree import agree
-from proofs.symbolic._agreement import disagreements
-from proofs.symbolic._algebra import is_zero
-from proofs.symbolic._conclude_more import Written
-from proofs.symbolic._derivation import Line, Refused, Statement, at_most, equal
-from proofs.symbolic._heads import HEAD_RANGES, g
-from proofs.symbolic._heads_rules import Exponentials, SumAndProduct
-from proofs.symbolic._rules import Assume
-from proofs.symbolic._small import Small
-from proofs.symbolic._symbols import i, j, k, l, m
+from proofs.symbolic.framework.agree import agree
+from proofs.symbolic.framework.agreement import disagreements
+from proofs.symbolic.framework.algebra import is_zero
+from proofs.symbolic.framework.conclude_others import Written
+from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.ranges import Exponentials, SumAndProduct
+from proofs.symbolic.framework.rules import Assume
+from proofs.symbolic.framework.small import Small
+from proofs.symbolic.framework.symbols import i, j, k, l, m
+from proofs.symbolic.lines.heads import HEAD_RANGES, g
 
 CLAIMS = (
     "cosine_identity",

@@ -13,7 +13,6 @@ from collapse_theory.claims import get_claim
 from collapse_theory.instances import symbolic
 from collapse_theory.softmax import gradient
 from proofs.symbolic import (
-    _losses,
     derive,
     row_clipping,
     soft_capping_unbounded,
@@ -21,18 +20,19 @@ from proofs.symbolic import (
     value_clipping,
     z_loss_half,
 )
-from proofs.symbolic._agree import agree
-from proofs.symbolic._agreement import disagreements
-from proofs.symbolic._algebra import is_zero
-from proofs.symbolic._clip_rules import EvaluateNamed
-from proofs.symbolic._conclude_losses import Setting
-from proofs.symbolic._convex import DifferentiateOpaque, EitherSign, Grows, Opaque
-from proofs.symbolic._derivation import Line, Refused, Statement, at_most, equal
-from proofs.symbolic._inference import Evaluate
-from proofs.symbolic._losses_rules import AbsCases, MaxAbove, MaxIs, ZeroSquare
-from proofs.symbolic._rules import Assume, Define, Term
-from proofs.symbolic._small import Small, step_table
-from proofs.symbolic._symbols import RANGES, Step, i, j, k, m
+from proofs.symbolic.framework.agree import agree
+from proofs.symbolic.framework.agreement import disagreements
+from proofs.symbolic.framework.algebra import is_zero
+from proofs.symbolic.framework.conclude_variants import Setting
+from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.extremes import AbsCases, MaxAbove, MaxIs, ZeroSquare
+from proofs.symbolic.framework.inference import Evaluate
+from proofs.symbolic.framework.monotone import DifferentiateOpaque, EitherSign, Grows, Opaque
+from proofs.symbolic.framework.points import EvaluateNamed
+from proofs.symbolic.framework.rules import Assume, Define, Term
+from proofs.symbolic.framework.small import Small, step_table
+from proofs.symbolic.framework.symbols import RANGES, Step, i, j, k, m
+from proofs.symbolic.lines import losses
 
 CLAIMS = (
     "twins",
@@ -520,10 +520,10 @@ def test_a_form_of_a_definition_needs_no_hypothesis():
 
 
 def test_lines_are_swapped_by_name():
-    lines = _losses.softmax(q)
+    lines = losses.softmax(q)
     with pytest.raises(KeyError):
-        _losses.swapped(lines, Line("no such line", equal(x_, y_), Define(), ""))
-    assert [line.name for line in _losses.without(lines, "p_y")] == [
+        losses.swapped(lines, Line("no such line", equal(x_, y_), Define(), ""))
+    assert [line.name for line in losses.without(lines, "p_y")] == [
         line.name for line in lines[:-1]
     ]
 

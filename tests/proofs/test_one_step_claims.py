@@ -6,9 +6,9 @@ import pytest
 from sympy import Sum, Symbol, exp
 
 from proofs.symbolic import derive
-from proofs.symbolic._derivation import Context, Line, Refused, at_most
-from proofs.symbolic._jensen import OneOfSum
-from proofs.symbolic._symbols import RANGES, K, Step, i, j, k
+from proofs.symbolic.framework.derivation import Context, Line, Refused, at_most
+from proofs.symbolic.framework.symbols import RANGES, K, Step, i, j, k
+from proofs.symbolic.lines.jensen import OneOfSum
 
 q = Step()
 CLAIMS = (

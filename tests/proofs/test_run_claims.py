@@ -10,24 +10,24 @@ from sympy import Abs, Integer, Product, Rational, Sum, Symbol, log, sqrt
 from collapse_theory.claims import get_claim
 from collapse_theory.instances import symbolic
 from proofs.symbolic import derive
-from proofs.symbolic._agree import agree
-from proofs.symbolic._agreement import disagreements
-from proofs.symbolic._algebra import is_zero
-from proofs.symbolic._conclude_runs import (
+from proofs.symbolic.framework.agree import agree
+from proofs.symbolic.framework.agreement import disagreements
+from proofs.symbolic.framework.algebra import is_zero
+from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.logarithms import FromLogarithms, ToLogarithms
+from proofs.symbolic.framework.rules import Assume, Define
+from proofs.symbolic.framework.small import Small
+from proofs.symbolic.framework.strict import DefineFactor, DefinePositive, Nonzero, Positive
+from proofs.symbolic.framework.symbols import RANGES, N, Step, i, j, k, t
+from proofs.symbolic.lines.conclude_runs import (
     conclude_reset,
     conclude_staggered,
     staggered_witness,
 )
-from proofs.symbolic._conclude_runs_steady import conclude_rare
-from proofs.symbolic._derivation import Line, Refused, Statement, at_most, equal
-from proofs.symbolic._resets_apart import Choose
-from proofs.symbolic._rules import Assume, Define
-from proofs.symbolic._small import Small
-from proofs.symbolic._symbols import RANGES, N, Step, i, j, k, t
-from proofs.symbolic._times import age
-from proofs.symbolic._times_logs import FromLogarithms, ToLogarithms
-from proofs.symbolic._times_positive import DefineFactor, DefinePositive, Nonzero, Positive
-from proofs.symbolic._times_probe import Vanishes
+from proofs.symbolic.lines.conclude_runs_steady import conclude_rare
+from proofs.symbolic.lines.resets_apart import Choose
+from proofs.symbolic.lines.runs import age
+from proofs.symbolic.lines.runs_probe import Vanishes
 
 CLAIMS = (
     "reset",

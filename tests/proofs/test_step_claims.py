@@ -7,12 +7,12 @@ import pytest
 from sympy import Indexed, IndexedBase, Integer, Rational, Sum, Symbol, exp
 
 from proofs.symbolic import derive
-from proofs.symbolic._agree import agree
-from proofs.symbolic._algebra import is_zero
-from proofs.symbolic._derivation import Line, Refused, Statement, at_most, equal
-from proofs.symbolic._jensen import OneOfSum
-from proofs.symbolic._rules import Define
-from proofs.symbolic._symbols import K, N, Step, i, j, k
+from proofs.symbolic.framework.agree import agree
+from proofs.symbolic.framework.algebra import is_zero
+from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.rules import Define
+from proofs.symbolic.framework.symbols import K, N, Step, i, j, k
+from proofs.symbolic.lines.jensen import OneOfSum
 
 CLAIMS = (
     "step_factor",

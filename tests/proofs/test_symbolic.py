@@ -14,15 +14,23 @@ from collapse_theory.arithmetic import SYMBOLIC
 from collapse_theory.claims import get_claim
 from collapse_theory.instances import symbolic_run, symbolic_step
 from proofs.symbolic import derivations, derive
-from proofs.symbolic._agree import agree
-from proofs.symbolic._algebra import is_zero, rewrite, terms
-from proofs.symbolic._counterexample import WITNESS
-from proofs.symbolic._derivation import Goal, Line, Refused, Statement, at_most, equal
-from proofs.symbolic._inference import Cancel, Even, Induction, Instance, MaxCases, Monotone, Root
-from proofs.symbolic._rules import Assume, Combine, Define, Term
-from proofs.symbolic._signs import is_nonnegative, is_positive
-from proofs.symbolic._small import Small
-from proofs.symbolic._symbols import RANGES, K, N, Step, i, j, k, l, m, n, t
+from proofs.symbolic.framework.agree import agree
+from proofs.symbolic.framework.algebra import is_zero, rewrite, terms
+from proofs.symbolic.framework.derivation import Goal, Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.inference import (
+    Cancel,
+    Even,
+    Induction,
+    Instance,
+    MaxCases,
+    Monotone,
+    Root,
+)
+from proofs.symbolic.framework.rules import Assume, Combine, Define, Term
+from proofs.symbolic.framework.signs import is_nonnegative, is_positive
+from proofs.symbolic.framework.small import Small
+from proofs.symbolic.framework.symbols import RANGES, K, N, Step, i, j, k, l, m, n, t
+from proofs.symbolic.lines.printed_lemma import WITNESS
 
 CLAIMS = ("contraction", "trajectory", "paper_lemma_4_1")
 PARTS = [

@@ -1,0 +1,1 @@
+"""Lines that several derivations share, from the loss to bounds on steps and runs."""
