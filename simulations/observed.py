@@ -77,7 +77,8 @@ def _others(seed: int, thorough: bool) -> Iterator[Observation]:
     """The observations of all domains but plain steps and runs, and rare labels."""
     few: dict[str, Any] = {"edges": (0.1, 0.5, 0.999), "repeats": 1, "batch_size": 32}
     short = digits_runs(seed=seed, steps=40, **few)
-    free = digits_runs(seed=seed, steps=20, **few | {"weight_decays": (0.0, 1e-2)})
+    decays: dict[str, Any] = {"weight_decays": (0.0, 1e-2)}
+    free = digits_runs(seed=seed, steps=20, **few, **decays)
     digits = load_digits()
     for name, batch, shown in (*views.steady(short), *rare_labels(seed=seed)):
         yield Observation(name, batch, short, shown)

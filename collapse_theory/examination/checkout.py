@@ -3,7 +3,8 @@
 The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
 
 * ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
-  with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it stands;
+  with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it
+  stands;
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
   (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).
 """

@@ -33,7 +33,7 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort("quick", step=20_000, run=1_000, enclosed=500, enclosed_runs=100, rounds=20),
-    "default": Effort("default", step=1_000_000, run=20_000, enclosed=10_000, enclosed_runs=2_000),
+    "default": Effort("default", step=1_000_000, run=20_000, enclosed=4_000, enclosed_runs=1_000),
     "thorough": Effort(
         "thorough",
         step=10_000_000,

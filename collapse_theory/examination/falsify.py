@@ -20,7 +20,7 @@ STAGES = ((True, range(2)), (True, range(2, 6)), (False, range(6)))
 """Whether the smallest shapes are drawn, and which chunks: a search stops after the stage that refutes the claim."""
 SUSPECTS = 64
 """Float violations of a stage that are put to the balls: so many of the most readable, and so many of the largest."""
-CANDIDATES = 3
+CANDIDATES = 2
 """Confirmed instances that are shrunk, to keep the most readable."""
 
 

@@ -41,18 +41,26 @@ def verify(
     amount = effort_named(effort)
     results = examine_all(claims, seed=seed, effort=amount, workers=workers, progress=progress)
     with Workers(workers) as pool:
-        symbolic = []
-        for piece in pool.map(checkout.symbolic, ((claim,) for claim in claims)):
-            symbolic.append(piece)
-            progress("checking derivations", len(symbolic), len(claims))
-    progress("observing real runs", 0, 1)
-    observed, runs = checkout.observed(claims, seed=seed, thorough=amount.name != "quick")
-    progress("observing real runs", 1, 1)
+        # The observed runs are the longest piece of work, so they come first; derivations are checked beside them.
+        work = [(tuple(claims), seed, amount.name != "quick"), *((claim,) for claim in claims)]
+        pieces = []
+        for piece in pool.map(_from_checkout, work):
+            pieces.append(piece)
+            progress("observing real runs, checking derivations", len(pieces), len(work))
+    (observed, runs), symbolic = pieces[0], pieces[1:]
     rows = [
         result.adding(checkout.formal(result.claim), piece, observed[result.claim.id])
         for result, piece in zip(results, symbolic, strict=True)
     ]
     return rows, runs
+
+
+def _from_checkout(what: Claim | tuple[Claim, ...], *options: Any) -> Any:
+    """The observed columns of several claims, or the derivation of one."""
+    if isinstance(what, Claim):
+        return checkout.symbolic(what)
+    seed, thorough = options
+    return checkout.observed(what, seed=seed, thorough=thorough)
 
 
 def ledger(results: Sequence[Result], *, seed: int, effort: str, seconds: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 
 from ..claims import Claim, get_claim
@@ -13,7 +13,7 @@ from .effort import Effort
 from .effort import effort as effort_named
 from .evidence import Evidence, Status
 from .result import Result
-from .search import Tally, check_seed, merge_until, most_chunks, tally_chunk
+from .search import Tally, check_seed, merge_until, most_chunks, tally_chunk, unfinished
 from .shrink import shrink
 from .witness import Witness
 from .workers import Workers
@@ -99,24 +99,44 @@ def _search_all(
     tallies: dict[str, Tally] = {}
     for name, own in _by_domain(claims):
         enough = amount.instances(name)
-        chunks = pool.map(
-            _tally_with_mended, ((own, name, seed, index, enough) for index in count())
-        )
-        together = [c.id for c in own] + [_mended_id(c) for c in own if c.missing]
-        totals: list[Tally] = []
-        for totals in merge_until(len(together), chunks, enough, most_chunks(name, enough)):
-            fewest = min(t.admissible for t in totals)
-            progress(f"searching: {name}", min(fewest, enough), enough)
-        tallies.update(zip(together, totals, strict=True))
+        wanted = {claim.id: enough for claim in own}
+        # What mends a claim may be rare in a sample that was drawn for others.
+        wanted |= {_mended_id(claim): enough // 5 for claim in own if claim.missing}
+        totals = {name: Tally() for name in wanted}
+        chunks = pool.map(_tally_chunk, _chunks(own, name, seed, enough, wanted, totals))
+        for _ in merge_until(totals, wanted, chunks, most_chunks(name, enough)):
+            fewest = min(min(totals[claim.id].admissible for claim in own), enough)
+            progress(f"searching: {name}", fewest, enough)
+        tallies.update(totals)
     return tallies
 
 
-def _tally_with_mended(
-    claims: list[Claim], name: str, seed: int, index: int, enough: int
-) -> list[Tally]:
+def _chunks(
+    own: list[Claim],
+    name: str,
+    seed: int,
+    enough: int,
+    wanted: Mapping[str, int],
+    totals: Mapping[str, Tally],
+) -> Iterator[tuple[list[Claim], str, int, int, int, set[str]]]:
+    """The sample's chunks, as work. Claims that have enough are left out of later ones; that saves time, changes nothing."""
+    for index in count():
+        yield own, name, seed, index, enough, set(unfinished(wanted, totals))
+
+
+def _tally_chunk(
+    claims: list[Claim], name: str, seed: int, index: int, enough: int, open_: set[str]
+) -> dict[str, Tally]:
     # A mended claim is made here, in the worker, since only registered claims travel by id.
     everyone = [*claims, *(c.mended() for c in claims if c.missing)]
-    return tally_chunk(everyone, name, seed, index, enough=enough)
+    chosen = [claim for claim in everyone if claim.id in open_]
+    return dict(
+        zip(
+            [claim.id for claim in chosen],
+            tally_chunk(chosen, name, seed, index, enough=enough),
+            strict=True,
+        )
+    )
 
 
 def _enclose_all(

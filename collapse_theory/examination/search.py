@@ -7,7 +7,7 @@ workers sees the same sample. Seven chunks in eight are small shapes, the eighth
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -181,21 +181,28 @@ def tally(claim: Claim, free: Free, batch: Batch) -> Tally:
 
 
 def merge_until(
-    count: int, chunks: Iterable[list[Tally]], enough: int, most_chunks: int
-) -> Iterator[list[Tally]]:
-    """Merge chunks in order until every claim has ``enough`` admissible instances; yields the totals after each chunk.
+    totals: dict[str, Tally],
+    wanted: Mapping[str, int],
+    chunks: Iterable[Mapping[str, Tally]],
+    most_chunks: int,
+) -> Iterator[None]:
+    """Merge chunks into ``totals``, in order, until every claim has the admissible instances that are ``wanted``; yields
+    after each chunk.
 
-    A claim that has enough takes no more, so that its row does not depend on the claims examined beside it.
-    Stops after ``most_chunks`` even so: a claim whose hypotheses are hardly ever met must not search for ever.
+    A claim that has enough takes no more, so that its row does not depend on the claims examined beside it; a chunk may then
+    leave it out. Stops after ``most_chunks`` even so: a claim whose hypotheses are hardly ever met must not search for ever.
     """
-    totals = [Tally() for _ in range(count)]
     for number, tallies in enumerate(chunks, start=1):
-        for total, new in zip(totals, tallies, strict=True):
-            if total.admissible < enough:
-                total.merge(new)
-        yield totals
-        if number >= most_chunks or min(t.admissible for t in totals) >= enough:
+        for name in unfinished(wanted, totals):
+            totals[name].merge(tallies[name])
+        yield
+        if number >= most_chunks or not unfinished(wanted, totals):
             return
+
+
+def unfinished(wanted: Mapping[str, int], totals: Mapping[str, Tally]) -> list[str]:
+    """The claims that have not got enough admissible instances yet."""
+    return [name for name, enough in wanted.items() if totals[name].admissible < enough]
 
 
 def most_chunks(domain_name: str, enough: int) -> int:
