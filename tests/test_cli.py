@@ -502,8 +502,8 @@ def test_an_interruption_exits_130(call, monkeypatch, command):
 @pytest.mark.parametrize(
     ("arguments", "begun"),
     [
-        (("verify", "--effort", "default", "--workers", "1"), "searching steps"),
-        (("verify", "--effort", "default", "--workers", "2"), "searching steps"),
+        (("verify", "--effort", "default", "--workers", "1"), "searching: biased_step"),
+        (("verify", "--effort", "default", "--workers", "2"), "searching: biased_step"),
         (("simulate", "linear", "--steps", "2000000", "--record-every", "2000"), "training"),
     ],
     ids=["verify", "verify on two", "simulate"],
