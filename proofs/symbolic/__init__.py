@@ -28,7 +28,7 @@ def derivations() -> tuple[str, ...]:
 
 
 def derive(claim: str) -> Derivation:
-    """The derivation of a claim. Raises `KeyError` if there is none."""
+    """The derivation of a claim: the lines on a path to its goals. Raises `KeyError` if there is none."""
     if claim not in derivations():
         raise KeyError(claim)
-    return importlib.import_module(f"{__name__}.{claim}").derive()
+    return importlib.import_module(f"{__name__}.{claim}").derive().on_path()

@@ -95,14 +95,13 @@ def alignment(q: Step) -> list[Line]:
         ),
         Line(
             "alignment",
-            at_most(q.name("cosdist"), left**2 / (2 * floor**2)),
+            at_most(q.name("cosdist"), left**2 / (2 * m**2)),
             Combine(
                 (
                     Term(1 / (2 * u * v), ("cosine",)),
                     Term(norm**2 / (2 * u * v * m**2), ("product",)),
                     Term(1 / (2 * m**2), ("decayed_square",)),
                 ),
-                unfold=("positive_floor",),
             ),
             "So $1 - \\cos(u, v) \\le |D|^2/(2 |u||v|) \\le |D|^2/(2 m^2)$, and decay bounds $|D|$.",
         ),

@@ -12,14 +12,18 @@ from .framework.types import Expr
 from .lines import bounds, logmean, products, runs, runs_rows, step
 from .lines.conclude_runs_steady import EVERY_STEP, conclude_steady
 from .lines.products import s
-from .lines.runs import constant
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
     "every line; no size is fixed. Only the conclusion is written out, for 2 steps, 3 labels, 1 coordinate "
     "and 1 example, to be compared with the claim's own formula."
 )
-NAMES = LATEX | {"eps": r"\varepsilon", "epspos": r"\varepsilon_{+}", "share": "c^{+}"}
+NAMES = LATEX | {
+    "eps": r"\varepsilon",
+    "epspos": r"\varepsilon_{+}",
+    "share": "c^{+}",
+    "apart": "|D_0|_{+}",
+}
 
 
 def derive() -> Derivation:
@@ -58,13 +62,13 @@ def derive() -> Derivation:
 def collapse(q: Step) -> list[Line]:
     """From logarithms to the product, and to the distance."""
     eps, bound = Symbol("eps", real=True), Symbol("epspos", positive=True)
+    apart = Symbol("apart", positive=True)
 
     def share(time: Expr) -> Expr:
         return Step(time=time).name("share", positive=True)
 
     norm, first = (Step(time=time).name("norm", nonnegative=True) for time in (t, Numbers.Zero))
     steps = (s, 0, t - 1)
-    decay = 1 - Step(time=s).eta * constant("lam")
     left = Product(share(s), steps)
     return [
         Line(
@@ -75,25 +79,22 @@ def collapse(q: Step) -> list[Line]:
         ),
         Line("positive_distance", equal(bound, eps), Positive(), "$\\varepsilon$ is,"),
         Line(
-            "long_enough",
-            at_most(log(first / eps), Sum(-log(decay), steps)),
-            Assume(),
-            "and there are enough steps.",
+            "apart",
+            equal(apart, first),
+            Positive("case"),
+            "Suppose first that the rows differ at the start.",
         ),
         Line(
-            "in_logarithms",
-            at_most(log(first / bound), Sum(-log(share(s)), steps)),
-            Combine(
-                (Term(1, ("long_enough",)),),
-                unfold=("positive_factor", "positive_distance", "steady_lam"),
-            ),
-            "In terms of these positive numbers,",
+            "long_enough",
+            at_most(log(apart / bound), Sum(-log(share(s)), steps)),
+            Assume(uses=("apart", "positive_factor", "positive_distance")),
+            "Hypothesis: there are enough steps.",
         ),
         Line(
             "in_products",
             at_most(first * left, bound),
-            FromLogarithms("in_logarithms", left),
-            "take exponentials; if $|D_0| = 0$ the left side is $0$.",
+            FromLogarithms("long_enough", left, "apart"),
+            "Take exponentials; and if $|D_0| = 0$, the left side is $0$.",
         ),
         Line(
             "collapse_time",

@@ -7,20 +7,24 @@ from .framework.derivation import Derivation, Goal, Line, at_most, equal
 from .framework.inference import Induction
 from .framework.logarithms import ToLogarithms
 from .framework.rules import Assume, Combine, Term
-from .framework.strict import Positive
+from .framework.strict import DefinePositive, Positive
 from .framework.symbols import LATEX, RANGES, Step, t
 from .framework.types import Expr
-from .lines import bounds, logmean, products, runs, step
+from .lines import bounds, logmean, products, step
 from .lines.conclude_runs_steady import conclude_steady
 from .lines.products import s
-from .lines.runs import constant
 
 SIZES = (
     "The number of labels K >= 3, the dimension n, the number of examples N and the number of steps t are symbols in "
     "every line; no size is fixed. Only the conclusion is written out, for 2 steps, 3 labels, 1 coordinate "
     "and 1 example, to be compared with the claim's own formula."
 )
-NAMES = LATEX | {"eps": r"\varepsilon", "share": "q^{+}", "firstpos": "|D_0|_{+}"}
+NAMES = LATEX | {
+    "eps": r"\varepsilon",
+    "epspos": r"\varepsilon_{+}",
+    "share": "q^{+}",
+    "firstpos": "|D_0|_{+}",
+}
 
 
 def derive() -> Derivation:
@@ -34,7 +38,6 @@ def derive() -> Derivation:
         *bounds.hypotheses(q),
         *(line for line in bounds.lower(q) if line.name != "positive_part"),
         *products.run(q),
-        *runs.steady(q, ("lam", "T")),
         *below(q),
         *needed(),
     )
@@ -113,9 +116,8 @@ def below(q: Step) -> list[Line]:
 
 def needed() -> list[Line]:
     """From the product to logarithms."""
-    eps, first = Symbol("eps", real=True), Symbol("firstpos", positive=True)
-    steps = (s, 0, t - 1)
-    factor = 1 - Step(time=s).eta * (constant("lam") + constant("T"))
+    eps, bound = Symbol("eps", real=True), Symbol("epspos", positive=True)
+    first, steps = Symbol("firstpos", positive=True), (s, 0, t - 1)
     return [
         Line(
             "different_rows",
@@ -133,21 +135,24 @@ def needed() -> list[Line]:
                 (Term(1, ("below",)), Term(1, ("reached",))),
                 unfold=("different_rows",),
             ),
-            "So the product is at most $\\varepsilon$, which is positive therefore;",
+            "So the product is at most $\\varepsilon$,",
         ),
         Line(
-            "in_logarithms",
-            at_most(log(first / eps), Sum(-log(share(s)), steps)),
-            ToLogarithms("in_products", first, left(t)),
-            "take logarithms.",
+            "positive_distance",
+            equal(bound, eps),
+            DefinePositive("in_products"),
+            "which is positive therefore;",
+        ),
+        Line(
+            "in_products_too",
+            at_most(first * left(t), bound),
+            Combine((Term(1, ("in_products",)),), unfold=("positive_distance",)),
+            "as a positive number",
         ),
         Line(
             "collapse_time_needed",
-            at_most(log(norm(Numbers.Zero) / eps), Sum(-log(factor), steps)),
-            Combine(
-                (Term(1, ("in_logarithms",)),),
-                unfold=("different_rows", "positive_lower_factor", "steady_lam", "steady_T"),
-            ),
-            "The claim.",
+            at_most(log(first / bound), Sum(-log(share(s)), steps)),
+            ToLogarithms("in_products_too", first, left(t)),
+            "it has a logarithm; the logarithm is increasing: the claim.",
         ),
     ]

@@ -4,7 +4,6 @@ from .framework.derivation import Derivation, Line, at_most
 from .framework.rules import Combine, Term
 from .framework.symbols import Step
 from .lines import vectors
-from .lines.runs_rows import length
 from .lines.vectors import SIZES as SIZES
 
 
@@ -12,7 +11,7 @@ def derive() -> Derivation:
     """From the law of cosines."""
     q = Step()
     a, b = vectors.lengths(q)
-    norm, u, v = q.name("norm", nonnegative=True), length(q, "u"), length(q, "v")
+    norm = q.name("norm", nonnegative=True)
     return vectors.derivation(
         "cosine",
         Line(
@@ -23,8 +22,8 @@ def derive() -> Derivation:
         ),
         Line(
             "cosine",
-            at_most(vectors.distance(q), norm**2 / (2 * u * v)),
-            Combine((Term(1 / (2 * a * b), ("cosine_times",)),), unfold=("lenu", "lenv")),
+            at_most(vectors.distance(q), norm**2 / (2 * a * b)),
+            Combine((Term(1 / (2 * a * b), ("cosine_times",)),)),
             "Divide by $2 |a||b| > 0$: the claim.",
         ),
     )

@@ -4,7 +4,6 @@ from .framework.derivation import Derivation, Line, equal
 from .framework.rules import Combine, Term
 from .framework.symbols import Step
 from .lines import vectors
-from .lines.runs_rows import length
 from .lines.vectors import SIZES as SIZES
 
 
@@ -12,13 +11,13 @@ def derive() -> Derivation:
     """The law of cosines, divided."""
     q = Step()
     a, b = vectors.lengths(q)
-    norm, u, v = q.name("norm", nonnegative=True), length(q, "u"), length(q, "v")
+    norm = q.name("norm", nonnegative=True)
     return vectors.derivation(
         "cosine_identity",
         Line(
             "cosine_identity",
-            equal(vectors.distance(q), (norm**2 - (u - v) ** 2) / (2 * u * v)),
-            Combine((Term(1 / (2 * a * b), ("law",)),), unfold=("lenu", "lenv")),
+            equal(vectors.distance(q), (norm**2 - (a - b) ** 2) / (2 * a * b)),
+            Combine((Term(1 / (2 * a * b), ("law",)),)),
             "Divide by $2 |a||b| > 0$: the claim.",
         ),
     )

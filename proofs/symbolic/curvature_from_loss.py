@@ -20,7 +20,7 @@ def derive() -> Derivation:
         *share(q),
         *bound(q),
     ]
-    return one_step.goal("curvature_from_loss", lines, "radius")
+    return one_step.goal("curvature_from_loss", lines, "radius", also=("loss",))
 
 
 def share(q: Step) -> list[Line]:
@@ -29,10 +29,11 @@ def share(q: Step) -> list[Line]:
     logit = q.over_j(q.w(q.y(i), j) * q.x(i, j))
     others = q.name("S", i, nonnegative=True)
     return [
+        *jensen.targets(q),
         Line(
             "target_of_S",
             at_most(exp(logit), q.over_k(exp(q.over_j(q.w(k, j) * q.x(i, j))))),
-            jensen.OneOfSum(q.y(i)),
+            jensen.OneOfSum(q.y(i), "target_least", "target_most"),
             "The target is one of the other labels,",
         ),
         Line(

@@ -31,7 +31,10 @@ def derive() -> Derivation:
             *refutation(q),
             *corrected(q),
         ),
-        goals=(Goal("refuted", "refuted", ()), Goal("corrected", "corrected", hypotheses)),
+        goals=(
+            Goal("refuted", "refuted", (), also=("pbar_star", "smallest_pbar")),
+            Goal("corrected", "corrected", hypotheses),
+        ),
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude,

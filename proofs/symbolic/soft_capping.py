@@ -45,7 +45,7 @@ def derive() -> Derivation:
     return Derivation(
         claim="soft_capping",
         lines=(*loss(q), *even(q), bound(q), *contraction(q)),
-        goals=(Goal("soft_capping", "contraction", HYPOTHESES),),
+        goals=(Goal("soft_capping", "contraction", HYPOTHESES, also=SETTING.forms),),
         sizes=SIZES,
         ranges=RANGES,
         conclude=SETTING.conclude,

@@ -51,7 +51,7 @@ def derive() -> Derivation:
             *refutation(q),
         ),
         goals=(
-            Goal("refuted", "refuted", ()),
+            Goal("refuted", "refuted", (), also=("trace", *soft_capping.SETTING.forms)),
             Goal("mended", "contraction", soft_capping.HYPOTHESES),
         ),
         sizes=SIZES,

@@ -175,7 +175,7 @@ def conclude(derivation: Derivation) -> tuple[Part, ...]:
         examples=2,
         sizes={"K": 3, "n": 2, "N": 2},
         structural=("unseen",),
-        forms=("L_form",),
+        forms=("logratio=d",),
     )
     (goal,) = derivation.goals
     hypotheses = {name: written.margins(name) for name in goal.hypotheses}

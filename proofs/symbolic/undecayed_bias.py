@@ -41,7 +41,7 @@ def derive() -> Derivation:
             *losses.named(quadratic(q), *scalars),
             *refutation(q),
         ),
-        goals=(Goal("refuted", "refuted", ()),),
+        goals=(Goal("refuted", "refuted", (), also=("trace", "logratio=d")),),
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude,

@@ -7,6 +7,7 @@ import pytest
 from collapse_theory import all_claims
 from proofs.symbolic import derivations, derive
 from proofs.symbolic.framework.agreement import disagreements
+from proofs.symbolic.lines.resets_apart import Choose
 
 CLAIMS = all_claims()
 
@@ -22,6 +23,50 @@ EVERY = pytest.mark.parametrize("name", [of(name) for name in derivations()])
 @cache
 def derived(name):
     return derive(name)
+
+
+# What a derivation may assume without a hypothesis of the claim: what its instances are. `Choose` names the data of one
+# instance and is checked by its own rule.
+SETTING = {
+    # a batch: weights of the examples, targets, labels that are no target
+    "weights": ("0 <= a[i]", "0 <= a[t, i]"),
+    "weights_sum": ("Sum(a[i], (i, 1, N)) <= 1", "Sum(a[i], (i, 1, N)) == 1"),
+    "target_least": ("3 <= y[i]",),
+    "target_most": ("y[i] <= K",),
+    "targets_sum": ("q_u[i] + q_v[i] + Sum(q[i, k], (k, 3, K)) == 1",),
+    "hot_u": ("0 <= hot_u[i]", "0 <= hot_u[t, i]"),
+    "hot_v": ("0 <= hot_v[i]", "0 <= hot_v[t, i]"),
+    "mask": ("mask[i]**2 == mask[i]",),
+    # a run: each step starts where the last one ended; what "steady" runs keep, and the largest of their masses
+    "run_u": ("w_u[t + 1, j] == next_u[t, j]",),
+    "run_v": ("w_v[t + 1, j] == next_v[t, j]",),
+    "steady_eta": ("eta[t] == eta",),
+    "steady_lam": ("lam[t] == lam",),
+    "steady_T": ("T[t] == T",),
+    "steady_r": ("r[t] == r",),
+    "fmax": ("mass[t] <= fmax",),
+    # a run with resets
+    "period": ("period == e + t",),
+    "drawn": ("w_u[e + 1, j] == fresh_u[j]",),
+    # the equilibrium of one feature: its rows, and what trains them
+    "at_u": ("w_u[j] == -level*x[j]/squarepos",),
+    "at_o": ("w_o[g, j] == -level*x[j]/squarepos",),
+    "at_y": ("w_y[j] == -level*(-others - 1)*x[j]/squarepos",),
+    "only_seen": ("rest == 0",),
+    # an instance at a time t >= 1
+    "some_steps": ("t == e + 1",),
+}
+
+
+@EVERY
+def test_only_the_setting_is_assumed_beside_the_hypotheses(name):
+    derivation = derived(name)
+    stated = {hypothesis for goal in derivation.goals for hypothesis in goal.hypotheses}
+    for line in derivation.lines:
+        kind = getattr(line.rule, "kind", None)
+        if kind == "setting" and not isinstance(line.rule, Choose):
+            assert str(line.statement) in SETTING[line.name]
+        assert kind != "hypothesis" or line.name in stated
 
 
 def test_every_claim_is_derived_and_nothing_else():

@@ -273,7 +273,7 @@ def test_a_number_that_is_not_zero_is_named():
     assert "not 0" in refusal(Line("it", equal(Symbol("y_", positive=True), x_), Nonzero(), ""))
     known = Line("p", at_most(name, 1), Assume(), "")
     assert "fresh" in refusal(known, Line("it", equal(name, x_), Nonzero(), ""))
-    assert "fresh" in refusal(Line("it", equal(name, name + 1), Nonzero(), ""))
+    assert "by itself" in refusal(Line("it", equal(name, name + 1), Nonzero(), ""))
 
 
 def test_a_positive_number_is_named():
@@ -314,30 +314,47 @@ LOGS = {
     "e": Symbol("e_", positive=True),
     "x": Symbol("x_", positive=True),
 }
+CASE = Symbol("case_", positive=True)
 
 
 def logarithms(*, to, f=LOGS["f"], g=None, e=LOGS["e"], x=LOGS["x"], span=SPAN):
     """Why the step to or from logarithms is refused; `g` and `span` are those of the sum alone."""
-    products = at_most(x * Product(f, SPAN), e)
-    sums = at_most(log(x / e), Sum(-log(f if g is None else g), span))
-    first, second = (products, sums) if to else (sums, products)
+    case = Line("case", equal(CASE, x), Positive("case"), "")
     product = Product(f, SPAN)
-    rule = ToLogarithms("p", x, product) if to else FromLogarithms("p", product)
-    return refusal(Line("p", first, Assume(), ""), Line("it", second, rule, ""))
+    products = at_most(x * product, e)
+    sums = at_most(log((x if to else CASE) / e), Sum(-log(f if g is None else g), span))
+    if to:
+        rule = ToLogarithms("p", x, product)
+        return refusal(Line("p", products, Assume(), ""), Line("it", sums, rule, ""))
+    rule = FromLogarithms("p", product, "case")
+    return refusal(case, Line("p", sums, Assume(), ""), Line("it", products, rule, ""))
 
 
 @pytest.mark.parametrize("to", [True, False])
 def test_logarithms_of_positive_numbers(to):
     real, other = q.name("g_", i), q.name("g_", i, positive=True)
     assert logarithms(to=to) == ""
-    assert "shown to be positive" in logarithms(to=to, f=real)
+    assert ("defined and real" if to else "shown to be positive") in logarithms(to=to, f=real)
     assert "should read" in logarithms(to=to, g=other)
     assert "should read" in logarithms(to=to, span=(i, 2, N))
     zero = logarithms(to=to, x=Symbol("x_", nonnegative=True))
     assert ("is not shown" in zero) == to
     assert "is not shown" in logarithms(to=to, x=Symbol("x_", real=True))
-    small = logarithms(to=to, e=Symbol("e_", real=True))
-    assert ("is not shown" in small) == (not to)  # to logarithms it follows
+    assert "is not shown" in logarithms(to=to, e=Symbol("e_", real=True))
+
+
+def test_a_case_is_discharged_by_the_rule_that_has_the_other_case():
+    """A line in logarithms may rest on it, the result may not; and a hypothesis is no case."""
+    product, e, x = Product(LOGS["f"], SPAN), LOGS["e"], Symbol("x_", nonnegative=True)
+    goal = Line("it", at_most(x * product, e), FromLogarithms("p", product, "case"), "")
+    sums = Line("p", at_most(log(CASE / e), Sum(-log(LOGS["f"]), SPAN)), Assume(uses=("case",)), "")
+    for kind, reason in (("case", ""), ("hypothesis", "is no case")):
+        case = Line("case", equal(CASE, x), Positive(kind), "")
+        assert reason in refusal(case, sums, goal)
+        assert reason or refusal(case, sums, goal) == ""
+    derivation = replace(DERIVATIONS["reset"], goals=(), lines=(case, sums, goal))
+    assert derivation.context().assumptions("p") == {"case", "p"}
+    assert derivation.context().assumptions("it") == {"p"}
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -369,7 +386,7 @@ def test_a_choice_gives_a_free_name_a_value():
     assert chosen(e, 1) == ""
     assert chosen(b, 1) == ""
     assert "made of sizes" in chosen(e, Symbol("f_", real=True))
-    assert "made of sizes" in chosen(e, sqrt(-1))
+    assert "defined and real" in chosen(e, sqrt(-1))
     assert "no value" in chosen(e**2, 1)
     assert "assumed about" in chosen(Symbol("e_", nonnegative=True), -1)
     assert "is defined" in chosen(e, 1, Line("p", equal(e, 2), Define(), ""))

@@ -4,13 +4,13 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from sympy import Indexed, IndexedBase, Integer, Rational, Sum, Symbol, exp
+from sympy import Indexed, IndexedBase, Rational, Sum, exp
 
 from proofs.symbolic import derive
 from proofs.symbolic.framework.agree import agree
 from proofs.symbolic.framework.algebra import is_zero
-from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
-from proofs.symbolic.framework.rules import Define
+from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most
+from proofs.symbolic.framework.rules import Assume
 from proofs.symbolic.framework.symbols import K, N, Step, i, j, k
 from proofs.symbolic.lines.jensen import OneOfSum
 
@@ -111,36 +111,42 @@ def test_tampered_lines_are_refused(claim):
 
 # ---- a target in a sum over the labels
 
+INSIDE = exp(q.over_j(q.w(k, j) * q.x(i, j)))
+HERE = INSIDE.xreplace({k: q.y(i)})
 TERMS = exp(Sum(q.w(k, j) * q.x(i, j), (i, 1, N)))  # one number for all examples together
 CAPTURED = exp(Sum(q.w(q.y(i), j) * q.x(i, j), (i, 1, N)))  # each example with a target of its own
-ONE = exp(q.w(q.y(i), j))
-ALL = Sum(exp(q.w(k, j)), (k, 3, K))
 
 
-def refusal(*lines):
-    """The reason why the last line is refused; "" if it stands."""
-    return replace(derivation_of("lower_bound"), lines=lines, goals=()).check()[-1].reason
+def over_k(body, first=3):
+    return Sum(body, (k, first, K))
 
 
-def term(statement, target):
-    return Line("it", statement, OneOfSum(target), "")
+def refusal_of_term(statement, target=q.y(i), least=3, most=K):  # noqa: B008 - an immutable symbol
+    """The reason why a term is no lower bound of a sum; the place of the term is assumed as the two bounds say."""
+    places = (("target_least", at_most(least, target)), ("target_most", at_most(target, most)))
+    lines = (Line(name, statement, Assume("setting"), "") for name, statement in places)
+    line = Line("it", statement, OneOfSum(target, "target_least", "target_most"), "")
+    return replace(derivation_of("lower_bound"), lines=(*lines, line), goals=()).check()[-1].reason
 
 
-def test_a_target_is_not_captured_by_a_sum_over_examples():
-    assert refusal(term(at_most(ONE, ALL), q.y(i))) == ""
-    assert "not the term" in refusal(term(at_most(CAPTURED, Sum(TERMS, (k, 3, K))), q.y(i)))
+def test_a_term_is_at_most_the_sum():
+    assert refusal_of_term(at_most(HERE, over_k(INSIDE))) == ""
+    assert refusal_of_term(at_most(exp(q.w(q.y(i), j)), over_k(exp(q.w(k, j))))) == ""
+    for statement, reason in (
+        (at_most(2 * HERE, over_k(INSIDE)), "not the term there"),
+        (at_most(HERE, over_k(INSIDE, first=4)), "should read"),
+        (at_most(HERE, INSIDE), "is a sum"),
+        (at_most(q.w(q.y(i), j), over_k(q.w(k, j))), "not shown to be >= 0"),
+        # a sum over examples inside the terms does not take the index of the one example
+        (at_most(CAPTURED, over_k(TERMS)), "not the term there"),
+    ):
+        assert reason in refusal_of_term(statement)
 
 
-def test_what_only_goes_by_the_name_of_a_target_is_none():
-    plain = Symbol("y", real=True)
-    real = Indexed(IndexedBase("y", real=True), i)
-    for other in (plain, real):
-        assert "no target" in refusal(term(at_most(exp(q.w(other, j)), ALL), other))
-    for index in (Integer(0), j, k):
-        target = q.y(index)
-        assert "of no example" in refusal(term(at_most(exp(q.w(target, j)), ALL), target))
-
-
-def test_a_defined_name_is_no_target():
-    first = Line("y", equal(q.y(i), 1), Define(), "")
-    assert "defined by a line" in refusal(first, term(at_most(ONE, ALL), q.y(i)))
+def test_the_place_of_the_term_is_known():
+    statement = at_most(HERE, over_k(INSIDE))
+    assert "should read" in refusal_of_term(statement, least=2)
+    assert "should read" in refusal_of_term(statement, most=K + 1)
+    other = Indexed(IndexedBase("y", real=True), i)  # a number that need not be whole
+    plain = at_most(INSIDE.xreplace({k: other}), over_k(INSIDE))
+    assert "no whole number" in refusal_of_term(plain, target=other)

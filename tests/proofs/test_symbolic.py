@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sympy import Integer, KroneckerDelta, Max, Rational, Sum, Symbol, exp, sinh
+from sympy import Abs, Integer, KroneckerDelta, Max, Rational, Sum, Symbol, exp, log, sinh, sqrt
 
 import proofs.symbolic.__main__ as command
 from collapse_theory import softmax
@@ -17,6 +17,7 @@ from proofs.symbolic import derivations, derive
 from proofs.symbolic.framework.agree import agree
 from proofs.symbolic.framework.algebra import is_zero, rewrite, terms
 from proofs.symbolic.framework.derivation import Goal, Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.extremes import AbsCases
 from proofs.symbolic.framework.inference import (
     Cancel,
     Even,
@@ -26,9 +27,10 @@ from proofs.symbolic.framework.inference import (
     Monotone,
     Root,
 )
-from proofs.symbolic.framework.rules import Assume, Combine, Define, Term
+from proofs.symbolic.framework.rules import Assume, Branches, Combine, Define, Term
 from proofs.symbolic.framework.signs import is_nonnegative, is_positive
 from proofs.symbolic.framework.small import Small
+from proofs.symbolic.framework.strict import Positive
 from proofs.symbolic.framework.symbols import RANGES, K, N, Step, i, j, k, l, m, n, t
 from proofs.symbolic.lines.printed_lemma import WITNESS
 
@@ -319,7 +321,7 @@ def assumed(name, statement, kind="hypothesis"):
     return Line(name, statement, Assume(kind, relation=statement.relation), "")
 
 
-x_, y_ = Symbol("x_", real=True), Symbol("y_", real=True)
+x_, y_, z_ = Symbol("x_", real=True), Symbol("y_", real=True), Symbol("z_", positive=True)
 SQUARES = assumed("squares", at_most(x_**2, y_**2))
 EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
 
@@ -415,6 +417,110 @@ EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
         ([assumed("it", at_most(x_, y_)), assumed("it", at_most(y_, x_))], "a second line"),
         ([Line("it", equal(x_, x_ + 1), Define(), "")], "defined by itself"),
         ([SQUARES, Line("it", equal(x_, y_), Define(), "")], "not a fresh name"),
+        # a name without an index of its value would make all coordinates, or all steps, equal
+        (
+            [Line("it", equal(x_, q.name("e", j)), Define(), "")],
+            "not every index of its value: ['j']",
+        ),
+        ([Line("it", equal(q.name("f", j), q.name("e", i)), Define(), "")], "every index"),
+        (
+            [Line("it", equal(x_, q.name("e", t)), Define(), "")],
+            "not every index of its value: ['t']",
+        ),
+        ([Line("it", equal(z_, q.name("e", j)), Positive(), "")], "not every index"),
+        # a promise that nothing shows
+        *(
+            ([Line("it", equal(Symbol("z_", **{promised: True}), y_), Define(), "")], reason)
+            for promised, reason in (
+                ("negative", "promises what no rule shows"),
+                ("nonpositive", "promises what no rule shows"),
+                ("integer", "promises what no rule shows"),
+                ("imaginary", "is not shown to be defined and real"),
+                ("nonzero", "is_nonzero is not shown"),
+            )
+        ),
+        ([Line("it", equal(Symbol("z_"), y_), Define(), "")], "not shown to be defined and real"),
+        # a denominator that may be 0
+        ([Line("it", equal(x_, 1 / y_), Define(), "")], "1/y_ is not shown to be defined"),
+        ([Line("it", equal(x_, 1 / v), Define(), "")], "1/v is not shown to be defined"),
+        ([Line("it", equal(x_, log(v)), Define(), "")], "log(v) is not shown to be defined"),
+        ([Line("it", equal(x_, sqrt(y_)), Define(), "")], "sqrt(y_) is not shown to be defined"),
+        (
+            [
+                Line("zero", equal(x_, 0), Define(), ""),
+                Line("twice", equal(x_, 2 * x_), Combine(unfold=("zero",)), ""),
+                Line("it", equal(1, 2), Combine((Term(1 / x_, ("twice",)),)), ""),
+            ],
+            "the factor 1/x_ is not shown to be defined",
+        ),
+        (
+            [
+                Line("zero", equal(v, 0), Define(), ""),
+                Line("scaled", at_most(v * x_, v * y_), Combine(unfold=("zero",)), ""),
+                Line("it", at_most(x_, y_), Combine((Term(1 / v, ("scaled",)),)), ""),
+            ],
+            "the factor 1/v is not shown to be defined",
+        ),
+        (
+            [
+                Line("p", at_most(1, exp(z_)), Combine((Term(exp(z_) - 1),)), ""),
+                Line("it", at_most(1, exp(v)), Instance("p", {z_: v}), ""),
+            ],
+            "cannot stand for z_",
+        ),
+        # what holds for one index, used for all of a sum
+        (
+            [
+                Line(
+                    "it",
+                    equal(q.over_i(q.name("h", i)), N * q.name("h", i)),
+                    Branches(q.name("h", i)),
+                    "",
+                )
+            ],
+            "not the stated combination",
+        ),
+        (
+            [
+                Line(
+                    "it",
+                    equal(q.over_i(Abs(q.name("h", i))) ** 2, q.over_i(q.name("h", i)) ** 2),
+                    AbsCases(q.name("h", i)),
+                    "",
+                )
+            ],
+            "another absolute value",
+        ),
+        (
+            [
+                *(
+                    assumed(name, at_most(q.over_i(x_ * q.name(name, i)), y_))
+                    for name in ("first", "second")
+                ),
+                Line(
+                    "it",
+                    at_most(q.over_i(x_ * Max(q.name("first", i), q.name("second", i))), y_),
+                    MaxCases(("first", "second")),
+                    "",
+                ),
+            ],
+            "the maximum stands in a sum",
+        ),
+        # a fact about examples is none about labels
+        (
+            [
+                assumed("p", equal(q.name("e", i), 0)),
+                Line("it", equal(q.name("e", k), 0), Combine(unfold=("p",)), ""),
+            ],
+            "is not known at k",
+        ),
+        (
+            [
+                assumed("p", equal(q.name("e", i, i), 0)),
+                Line("it", equal(q.name("e", i, l), 0), Combine(unfold=("p",)), ""),
+            ],
+            "the same index twice",
+        ),
         ([Line("it", equal(v, y_), Define(), "")], "is_nonnegative is not shown"),
         ([Line("it", equal(Symbol("z_", positive=True), y_**2), Define(), "")], "is_positive"),
         ([Line("it", at_most(0, q.eta), Assume(), "")], "never used"),

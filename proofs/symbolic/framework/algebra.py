@@ -47,15 +47,18 @@ Ranges: TypeAlias = Mapping[Symbol, Range]
 _CANONICAL = "_index_"
 
 
-def rewrite(expression: Expr, left: Expr, right: Expr) -> Expr:
+def rewrite(expression: Expr, left: Expr, right: Expr, ranges: Ranges | None = None) -> Expr:
     """Replace `left` by `right` wherever it occurs; a symbol used as an index of `left` stands for any index.
 
-    Bound indices of `right` are renamed first, so that no index is captured.
+    Bound indices of `right` are renamed first, so that no index is captured. With `ranges`, an index that has a range
+    there stands for those in the same range only, and any other place where `left` fits raises `ValueError`.
     """
     if isinstance(left, Symbol):
         return expression.xreplace({left: right})
     if not isinstance(left, Indexed):
         raise TypeError(f"only a symbol or an indexed symbol can be rewritten, not {left}")
+    if len(set(left.indices)) < len(left.indices):
+        raise ValueError(f"{left} has the same index twice")
 
     def matches(node: Any) -> bool:
         return (
@@ -73,7 +76,16 @@ def rewrite(expression: Expr, left: Expr, right: Expr) -> Expr:
             for pattern, actual in zip(left.indices, node.indices, strict=True)
             if isinstance(pattern, Symbol)
         }
+        for pattern, actual in pairs.items():
+            if pattern in known and known[pattern] != known.get(actual):
+                raise ValueError(f"{left} is not known at {actual}, which has another range")
         return substitute(right, pairs)
+
+    known: dict[Symbol, Range] = {}
+    if ranges is not None:
+        expression = fresh_bound(expression)
+        bound = {v: (a, b) for node in expression.atoms(Sum, Product) for v, a, b in node.limits}
+        known = {**ranges, **bound}
 
     return expression.replace(matches, replacement)
 
@@ -259,11 +271,23 @@ def split(expression: Expr, variable: Expr) -> tuple[Expr, Expr]:
         if not isinstance(node, Piecewise) or len(node.args) != 2:
             return False
         (_, condition), (_, otherwise) = branches(node)
-        return otherwise is S.true and condition in (Ne(variable, 0), Ne(-variable, 0))
+        gap = unequal(condition)
+        if otherwise is not S.true or gap is None:
+            return False
+        factor = gap / variable
+        return bool(factor.is_Number and factor != 0)
 
     away = expression.replace(guarded, lambda node: branches(node)[0][0])
     at = expression.replace(guarded, lambda node: branches(node)[1][0])
     return away, at.xreplace({variable: S.Zero})
+
+
+def unequal(condition: Any) -> Any:
+    """`a - b` for the condition `a != b`, None for any other."""
+    if not isinstance(condition, Ne):
+        return None
+    left: Any = condition.lhs
+    return left - condition.rhs
 
 
 def branches(node: Any) -> list[tuple[Expr, Any]]:

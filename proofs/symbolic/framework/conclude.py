@@ -15,7 +15,7 @@ STEPS = 2
 
 def small_step(derivation: Derivation, *, dim: int, examples: int) -> Small:
     """One step with 3 labels, in the symbols of the claims' instances."""
-    definitions = derivation.context().definitions().values()
+    definitions = derivation.context().meanings().values()
     return Small(step_table(LABELS), definitions, labels=LABELS, dim=dim, examples=examples)
 
 
@@ -49,7 +49,7 @@ def conclude_step(*, dim: int, examples: int) -> Callable[[Derivation], tuple[Pa
 
 def conclude_run(derivation: Derivation) -> tuple[Part, ...]:
     """The goals of a derivation about runs: 2 steps, 3 labels, 1 coordinate, 1 example."""
-    definitions = tuple(derivation.context().definitions().values())
+    definitions = tuple(derivation.context().meanings().values())
     loss = derivation["loss"].statement.rhs
     rows = [[real(f"w_{k}_0") for k in range(LABELS)]]
 

@@ -32,7 +32,7 @@ class Written:
     @cached_property
     def small(self) -> Small:
         """General expressions written out; the name that a strict hypothesis introduces stands for its expression."""
-        definitions = list(self.derivation.context().definitions().values())
+        definitions = list(self.derivation.context().meanings().values())
         definitions += [
             line.statement
             for line in self.derivation.lines

@@ -26,12 +26,12 @@ class Setting:
     examples: int = 2
     sizes: Mapping[str, object] = field(default_factory=dict)
     ids: Mapping[str, str] = field(default_factory=dict)
-    forms: tuple[str, ...] = ("L_form",)
+    forms: tuple[str, ...] = ("logratio=d",)
     structural: tuple[str, ...] = ("unseen",)
 
     def small(self, derivation: Derivation) -> Small:
         """The instance, with every definition of the derivation."""
-        definitions: list[Statement] = list(derivation.context().definitions().values())
+        definitions: list[Statement] = list(derivation.context().meanings().values())
         definitions += self._forms(derivation)
         return Small(
             {**step_table(LABELS), **self.table},
@@ -45,8 +45,6 @@ class Setting:
         """The equations that take the place of definitions: they must hold without the claim's hypotheses."""
         context, found = derivation.context(), []
         for name in self.forms:
-            if name not in context:
-                continue
             assumed = {context.kind(line) for line in context.assumptions(name)}
             if not assumed <= {"setting"} or derivation[name].statement.relation != "==":
                 raise ValueError(f"{name!r} rests on hypotheses, or is no equation")

@@ -6,17 +6,18 @@ justification is refused.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal, Protocol, TypeAlias
 
 from sympy import Symbol, latex, sympify
 
 from .algebra import Ranges, heads, is_zero, rewrite
+from .signs import is_real
 from .types import Expr
 
 Relation: TypeAlias = Literal["==", "<="]
-Kind: TypeAlias = Literal["hypothesis", "setting", "induction"]
+Kind: TypeAlias = Literal["hypothesis", "setting", "induction", "case"]
 
 
 class Refused(Exception):
@@ -79,6 +80,9 @@ class Line:
             raise Refused(f"a second line is called {self.name!r}")
         for cited in self.rule.uses:
             so_far[cited]
+        for side in (self.statement.lhs, self.statement.rhs):
+            if not is_real(side):
+                raise Refused(f"{side} is not shown to be defined and real")
         self.rule.check(self.statement, so_far)
 
 
@@ -89,6 +93,12 @@ class Context:
         self.ranges = ranges
         self._lines: dict[str, Line] = {}
         self._assumptions: dict[str, frozenset[str]] = {}
+
+    @property
+    def sizes(self) -> set[Symbol]:
+        """The symbols in the bounds of ranges: the same number throughout."""
+        bounds = (sympify(bound) for span in self.ranges.values() for bound in span)
+        return set[Symbol]().union(*(bound.free_symbols for bound in bounds))
 
     def __getitem__(self, name: str) -> Line:
         if name not in self._lines:
@@ -129,12 +139,22 @@ class Context:
             if any(self.kind(assumed) == "induction" for assumed in self.assumptions(name)):
                 # Rewriting would apply it at every index, and it is assumed at one.
                 raise Refused(f"{name!r} rests on an induction hypothesis")
-            expression = rewrite(expression, statement.lhs, statement.rhs)
+            everywhere = getattr(self[name].rule, "defines", False)  # a definition is no fact
+            ranges = None if everywhere else self.ranges
+            expression = rewrite(expression, statement.lhs, statement.rhs, ranges)
         return expression
 
     def definitions(self) -> dict[str, Statement]:
         """The definitions so far, by name, in order."""
         return {line.name: line.statement for line in self if getattr(line.rule, "defines", False)}
+
+    def meanings(self) -> dict[str, Statement]:
+        """The definitions, and the names of numbers that are positive, or not 0, by hypothesis."""
+        return {
+            line.name: line.statement
+            for line in self
+            if getattr(line.rule, "defines", False) or getattr(line.rule, "names", False)
+        }
 
     def unfold_all(self, expression: Expr) -> Expr:
         """Unfold every definition, the last one first."""
@@ -174,6 +194,12 @@ class LineResult:
         return self.role if self.ok else "REFUSED"
 
 
+def _evaluated(line: Line) -> set[object]:
+    """The names in the expression that the line evaluates, if it does that."""
+    expression = getattr(line.rule, "expression", None)
+    return set() if expression is None else heads(expression)
+
+
 def role(line: Line) -> str:
     """What a line that stands is: "assumed", "defined" or "verified"."""
     if getattr(line.rule, "kind", None) is not None:
@@ -206,11 +232,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Goal:
-    """A line that is part of the conclusion, and the hypotheses (names of lines) it may rest on."""
+    """A line that is part of the conclusion, and the hypotheses (names of lines) it may rest on.
+
+    `also` are the lines that the conclusion is written with beside it: equations in whose form it is compared with the
+    claim, and for a refutation, that its instance meets the hypotheses. They rest on no others.
+    """
 
     id: str
     line: str
     hypotheses: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,6 +258,30 @@ class Derivation:
 
     def __getitem__(self, name: str) -> Line:
         return next(line for line in self.lines if line.name == name)
+
+    def on_path(self) -> "Derivation":
+        """The same with the lines that a goal rests on, and what defines the names in them.
+
+        Groups of lines that several derivations share bring more than each needs.
+        """
+        lines = {line.name: line for line in self.lines}
+        defined = self._defined_by()
+        needed: set[str] = set()
+        ahead = [name for goal in self.goals for name in (goal.line, *goal.also)]
+        while ahead:
+            name = ahead.pop()
+            if name in needed or name not in lines:
+                continue
+            needed.add(name)
+            line = lines[name]
+            spoken = heads(line.statement.lhs) | heads(line.statement.rhs) | _evaluated(line)
+            ahead += [*line.rule.uses, *(defined[name] for name in spoken & defined.keys())]
+        return replace(self, lines=tuple(line for line in self.lines if line.name in needed))
+
+    def _defined_by(self) -> dict[object, str]:
+        """The line that says what a name stands for, by the name (without its indices)."""
+        meanings = self.context().meanings().items()
+        return {getattr(meant.lhs, "base", meant.lhs): line for line, meant in meanings}
 
     @property
     def conclusion(self) -> tuple[Part, ...]:
@@ -263,6 +318,10 @@ class Derivation:
     def _idle(self) -> set[str]:
         """Assumed or defined lines that no other line cites: a slip in them would go unseen."""
         cited = {name for line in self.lines for name in line.rule.uses}
+        cited |= {name for goal in self.goals for name in goal.also}
+        defined = self._defined_by()
+        evaluated = set[object]().union(*map(_evaluated, self.lines))
+        cited |= {defined[name] for name in evaluated & defined.keys()}
         introduced = {
             line.name
             for line in self.lines
@@ -275,8 +334,11 @@ class Derivation:
         try:
             rests_on = context.assumptions(goal.line)
             needed = {name for name in rests_on if context.kind(name) != "setting"}
-            if needed != set(goal.hypotheses):
-                reason = f"rests on {sorted(needed)}, states {sorted(goal.hypotheses)}"
+            beside = {name for line in goal.also for name in context.assumptions(line)}
+            beside = {name for name in beside if context.kind(name) != "setting"}
+            if needed != set(goal.hypotheses) or not beside <= needed:
+                rest = sorted(needed | beside)
+                reason = f"rests on {rest}, states {sorted(goal.hypotheses)}"
         except Refused as refusal:
             reason = str(refusal)
         return LineResult(goal.id, not reason, reason, 0.0, "goal")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from sympy import Abs, Max, S
 
+from .algebra import fresh_bound
 from .derivation import Context, Refused, Statement
 from .inference import _same  # pyright: ignore[reportPrivateUsage]
+from .signs import is_real
 from .types import Expr
 
 
@@ -30,9 +32,10 @@ class AbsCases:
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """Both cases are identities, and no other absolute value is left."""
-        if statement.relation != "==" or not self.inside.is_real:
+        if statement.relation != "==" or not is_real(self.inside):
             raise Refused("needs an equation and a real number")
-        absolute, margin = Abs(self.inside), so_far.unfold(statement.margin, self.unfold)
+        absolute = Abs(self.inside)
+        margin = fresh_bound(so_far.unfold(statement.margin, self.unfold))
         if margin.atoms(Abs) != {absolute}:
             raise Refused(f"has another absolute value than {absolute}, or none")
         for value in (self.inside, -self.inside):
@@ -93,7 +96,7 @@ class ZeroSquare:
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """The line says that the square of the left side is at most 0."""
-        if statement.relation != "==" or statement.rhs != 0 or not statement.lhs.is_real:
+        if statement.relation != "==" or statement.rhs != 0 or not is_real(statement.lhs):
             raise Refused("should say that a real number is 0")
         wanted = Statement(statement.lhs**2, "<=", S.Zero)
         _same(so_far[self.of].statement, wanted, so_far)

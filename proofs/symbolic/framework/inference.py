@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from sympy import Add, Integer, Max, Mul, Pow, Rational, S, Symbol, cosh, exp, sinh
 
-from .algebra import derivative, heads, split, substitute
+from .algebra import derivative, fresh_bound, heads, split, substitute
 from .derivation import Context, Refused, Statement
-from .rules import Define, Term
-from .signs import is_nonnegative
+from .naming import promise
+from .rules import TESTS, Define, Term
+from .signs import is_nonnegative, is_real
 from .types import Expr
 
 
@@ -22,7 +23,7 @@ def free(name: str, variable: Symbol, so_far: Context) -> None:
 
 def undefined(variable: Symbol, so_far: Context) -> None:
     """Refuse if a definition so far speaks of `variable`, or if it is an index or of no known sign."""
-    if variable in so_far.ranges or not variable.is_nonnegative:
+    if variable in so_far.ranges or variable in so_far.sizes or promise(variable) != "nonnegative":
         raise Refused(f"{variable} is no variable that is >= 0")
     for name, definition in so_far.definitions().items():
         if variable in heads(definition.lhs) | heads(definition.rhs):
@@ -85,12 +86,13 @@ class Even:
     def check(self, statement: Statement, so_far: Context) -> None:
         """The margin at `-variable` is the margin; the statement is the line with `at` put in."""
         original = so_far[self.of].statement
+        undefined(self.variable, so_far)
         _universal(self.of, (self.variable,), so_far)
         mirrored = original.margin.xreplace({self.variable: -self.variable})
         away, at = split(original.margin - mirrored, self.variable)
         if not (so_far.zero(away) and so_far.zero(at)):
             raise Refused(f"the margin is not shown to be even in {self.variable}")
-        if not self.at.is_real or self.at.has(self.variable):
+        if not is_real(self.at) or self.at.has(self.variable):
             raise Refused(f"{self.at} is not shown to be real")
         _same(statement, original.map(lambda e: substitute(e, {self.variable: self.at})), so_far)
 
@@ -111,7 +113,7 @@ class Instance:
         """The signs fit, and the statement is the line with the values put in."""
         _universal(self.of, tuple(self.values), so_far)
         for symbol, value in self.values.items():
-            if (symbol.is_nonnegative and not is_nonnegative(value)) or not value.is_real:
+            if not is_real(value) or not TESTS[promise(symbol)](value):
                 raise Refused(f"{value} cannot stand for {symbol}")
         original = so_far[self.of].statement
         _same(statement, original.map(lambda e: substitute(e, self.values)), so_far)
@@ -125,8 +127,8 @@ def _universal(name: str, symbols: tuple[Symbol, ...], so_far: Context) -> None:
     introduced = {getattr(d.lhs, "base", d.lhs) for d in so_far.definitions().values()}
     if introduced & (heads(statement.lhs) | heads(statement.rhs)):
         raise Refused(f"{name!r} contains defined names")
-    if any(symbol in so_far.ranges for symbol in symbols):
-        raise Refused("an index cannot be replaced by a number here")
+    if any(symbol in so_far.ranges or symbol in so_far.sizes for symbol in symbols):
+        raise Refused("an index or a size cannot be replaced by a number here")
 
 
 def _same(statement: Statement, other: Statement, so_far: Context) -> None:
@@ -185,7 +187,7 @@ class Cancel:
         if not {original.relation, statement.relation} == {"<="} or not self.factor.is_nonnegative:
             raise Refused("needs inequalities and a factor >= 0")
         _same(original, statement.map(lambda side: self.factor * side), so_far)
-        if not is_nonnegative(statement.margin.xreplace({self.factor: S.Zero})):
+        if not is_nonnegative(substitute(statement.margin, {self.factor: S.Zero})):
             raise Refused(f"is not evident where {self.factor} = 0")
 
 
@@ -205,10 +207,13 @@ class MaxCases:
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """Every case is a cited line or evident."""
+        statement = statement.map(fresh_bound)
         maxima = statement.margin.atoms(Max)
         if len(maxima) != 1 or statement.relation != "<=":
             raise Refused("needs an inequality with one maximum")
         (maximum,) = maxima
+        if not maximum.free_symbols <= statement.margin.free_symbols:
+            raise Refused("the maximum stands in a sum: it may be another at each term")
         known = [so_far[name].statement for name in self.lines]
         for argument in maximum.args:
             case = statement.map(lambda side, a=argument: side.xreplace({maximum: a}))
@@ -245,6 +250,8 @@ class Induction:
         """The lines are the statement at 0, t and t + 1."""
         if so_far.kind(self.given) != "induction":
             raise Refused(f"{self.given!r} is no induction hypothesis")
+        if self.variable in so_far.ranges or self.variable in so_far.sizes:
+            raise Refused(f"{self.variable} is an index with a range, or a size")
         if self.given in so_far.assumptions(self.base):
             raise Refused("the base rests on the induction hypothesis")
         t = self.variable

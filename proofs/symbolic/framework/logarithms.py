@@ -24,25 +24,36 @@ def _check_product(product: Expr) -> None:
 class FromLogarithms:
     """From `ln(first/bound) <= sum -ln f_s` (line `of`) to `first * prod f_s <= bound`.
 
-    Here `f_s > 0`, `bound > 0` and `first >= 0`. The exponential is increasing; where `first` is 0 this is `0 <= bound`.
+    Here `f_s > 0`, `bound > 0` and `first >= 0`. Line `case` names `first` where it is positive, and line `of` may rest on
+    it: the exponential is increasing. Where `first` is 0 this is `0 <= bound`.
     """
 
     of: str
     product: Expr
+    case: str
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The line in logarithms."""
-        return (self.of,)
+        """The line in logarithms and the case."""
+        return (self.of, self.case)
+
+    @property
+    def discharges(self) -> tuple[str, ...]:
+        """The case is no assumption of the result."""
+        return (self.case,)
 
     def check(self, statement: Statement, so_far: Context) -> None:
-        """The signs, and both lines."""
+        """The signs, and all lines."""
         _check_product(self.product)
-        first, bound = statement.lhs / self.product, statement.rhs
+        named = so_far[self.case].statement
+        if so_far.kind(self.case) != "case" or named.relation != "==":
+            raise Refused(f"{self.case!r} is no case")
+        first, bound = named.rhs, statement.rhs
         if not is_positive(bound) or not is_nonnegative(first):
             raise Refused(f"{bound} > 0 or {first} >= 0 is not shown")
         _same(statement, at_most(first * self.product, bound), so_far)
-        _same(so_far[self.of].statement, _in_logarithms(first, self.product, bound), so_far)
+        wanted = _in_logarithms(named.lhs, self.product, bound)
+        _same(so_far[self.of].statement, wanted, so_far)
 
 
 @dataclass(frozen=True)

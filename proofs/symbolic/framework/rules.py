@@ -9,11 +9,18 @@ from typing import TypeAlias
 
 from sympy import Dummy, Integer, S, Sum, Symbol
 
-from .algebra import derivative, heads, split, substitute
+from .algebra import derivative, fresh_bound, split, substitute
 from .derivation import Context, Kind, Refused, Relation, Statement
-from .signs import is_nonnegative, is_positive, is_real
+from .naming import check_name, promise
+from .signs import is_nonnegative, is_nonzero, is_positive, is_real
 from .types import Expr
 
+TESTS = {
+    "positive": is_positive,
+    "nonnegative": is_nonnegative,
+    "nonzero": is_nonzero,
+    "real": is_real,
+}
 Fact: TypeAlias = str | tuple[str, Mapping[Symbol, Symbol]]
 
 
@@ -39,21 +46,11 @@ class Define:
     defines: bool = True
 
     def check(self, statement: Statement, so_far: Context) -> None:
-        """The name is fresh, the definition not circular, and its sign and realness are earned."""
-        name, value = statement.lhs, statement.rhs
-        if statement.relation != "==" or not so_far.fresh(name):
-            raise Refused(f"{name} is not a fresh name")
-        if getattr(name, "base", name) in heads(value):
-            raise Refused(f"{name} is defined by itself")
-        for test, promised in (
-            (is_positive, name.is_positive),
-            (is_nonnegative, name.is_nonnegative),
-            (is_real, name.is_real),
-        ):
-            if promised:
-                if not test(value):
-                    raise Refused(f"{test.__name__} is not shown for the definition of {name}")
-                return
+        """The name is fresh and has every index, the definition is not circular, and its sign is earned."""
+        check_name(statement, so_far)
+        test = TESTS[promise(statement.lhs)]
+        if not test(statement.rhs):
+            raise Refused(f"{test.__name__} is not shown for the definition of {statement.lhs}")
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,8 @@ class Term:
     def value(self, so_far: Context, *, need_equation: bool) -> Expr:
         """The term, shown to be >= 0, or shown to be 0 because one of its facts is an equation."""
         result, has_equation = Integer(1) * self.factor, False
+        if not is_real(result):
+            raise Refused(f"the factor {self.factor} is not shown to be defined and real")
         for fact in self.facts:
             name, renaming = (fact, {}) if isinstance(fact, str) else fact
             statement = so_far[name].statement
@@ -171,7 +170,7 @@ class Branches:
     def check(self, statement: Statement, so_far: Context) -> None:
         """Check the two identities and the sign of every factor."""
         need = statement.relation == "=="
-        margin = so_far.unfold(statement.margin, self.unfold)
+        margin = fresh_bound(so_far.unfold(statement.margin, self.unfold))
         away, at = split(margin, self.variable)
         known = bool(self.variable.is_nonnegative)
         nonzero = Dummy("v", positive=True) if known else Dummy("v", real=True, nonzero=True)
@@ -181,7 +180,7 @@ class Branches:
                 for t in terms
             )
             total = sum((term.value(so_far, need_equation=need) for term in moved), S.Zero)
-            total = so_far.unfold(total, self.unfold)
+            total = fresh_bound(so_far.unfold(total, self.unfold))
             pair = split(total, self.variable)
             total = pair[1] if value == 0 else pair[0].xreplace({self.variable: value})
             if not so_far.zero(case.xreplace({self.variable: value}) - total):

@@ -2,23 +2,24 @@
 
 from dataclasses import dataclass
 
-from sympy import Indexed, Mul, Symbol
+from sympy import Mul
 
-from .algebra import heads
 from .derivation import Context, Kind, Refused, Statement
+from .naming import check_name, promise
 from .signs import is_nonnegative, is_positive
-from .symbols import K, N, n
 
 
 @dataclass(frozen=True)
 class Positive:
     """The hypothesis `expression > 0`, as `name == expression` with a fresh name for a positive number.
 
-    That such a number exists is what `expression > 0` says, no less and no more.
+    That such a number exists is what `expression > 0` says, no less and no more. Of kind "case" it is the one of two
+    cases that a rule distinguishes, and that rule discharges it.
     """
 
-    uses: tuple[str, ...] = ()
     kind: Kind = "hypothesis"
+    uses: tuple[str, ...] = ()
+    names: bool = True
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """The name is fresh and positive, and has every index on which the expression depends."""
@@ -31,12 +32,13 @@ class Nonzero:
 
     uses: tuple[str, ...] = ()
     kind: Kind = "hypothesis"
+    names: bool = True
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """The name is fresh and not 0, nothing else, and has every index on which the expression depends."""
-        if not statement.lhs.is_nonzero or statement.lhs.is_nonnegative is not None:
+        check_name(statement, so_far)
+        if promise(statement.lhs) != "nonzero":
             raise Refused(f"{statement.lhs} is no name for a number that is not 0")
-        _names(statement, so_far)
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ class DefinePositive:
         return (self.above,)
 
     def check(self, statement: Statement, so_far: Context) -> None:
-        """The name is fresh; the line says `positive <= expression`."""
+        """The name is fresh; the line says `positive <= expression`, or `==`."""
         _names_positive(statement, so_far)
         bound = so_far[self.above].statement
-        if bound.relation != "<=" or not is_positive(bound.lhs):
+        if not is_positive(bound.lhs):
             raise Refused(
                 f"{self.above!r} does not say that something positive is at most anything"
             )
@@ -87,17 +89,6 @@ class DefineFactor:
 
 
 def _names_positive(statement: Statement, so_far: Context) -> None:
-    if not statement.lhs.is_positive:
+    check_name(statement, so_far)
+    if promise(statement.lhs) != "positive":
         raise Refused(f"{statement.lhs} is no name for a positive number")
-    _names(statement, so_far)
-
-
-def _names(statement: Statement, so_far: Context) -> None:
-    name, value = statement.lhs, statement.rhs
-    if statement.relation != "==" or not isinstance(name, (Symbol, Indexed)):
-        raise Refused(f"{name} is not named")
-    if not so_far.fresh(name) or getattr(name, "base", name) in heads(value):
-        raise Refused(f"{name} is not a fresh name")
-    indices = {s for s in value.free_symbols if s.is_integer} - {K, N, n}
-    if not indices <= name.free_symbols:
-        raise Refused(f"{name} has not every index of {value}")

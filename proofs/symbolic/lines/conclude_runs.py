@@ -55,7 +55,7 @@ class Written:
         }
         definitions = {
             name: d
-            for name, d in self.derivation.context().definitions().items()
+            for name, d in self.derivation.context().meanings().items()
             if base_name(d.lhs) not in table
         }
         return Small(table, definitions.values(), labels=LABELS, dim=self.dim, examples=1)

@@ -44,7 +44,7 @@ def conclude(derivation: Derivation) -> tuple[Part, ...]:
         dim=DIM,
         sizes={"K": LABELS, "n": DIM, "unseen": 2},
         labels=LABELS,
-        forms=("L_form",),
+        forms=("logratio=d",),
     )
     start = derivation["Z"].statement.rhs.xreplace({i: 1})
     return tuple(written.part(goal, {}, start=start, at={i: 1}) for goal in derivation.goals)

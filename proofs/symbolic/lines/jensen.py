@@ -2,53 +2,62 @@
 
 from dataclasses import dataclass
 
-from sympy import Indexed, Sum, exp, log, sinh
+from sympy import Sum, exp, log, sinh
 
 from ..framework.algebra import substitute
 from ..framework.derivation import Context, Line, Refused, Statement, at_most, equal
-from ..framework.inference import Monotone
+from ..framework.inference import Monotone, _same  # pyright: ignore[reportPrivateUsage]
 from ..framework.monotone import EitherSign
 from ..framework.rules import Assume, Combine, Define, Term
 from ..framework.signs import is_nonnegative
-from ..framework.symbols import Step, base_name, i, k
+from ..framework.symbols import K, Step, i
 from ..framework.types import Expr
 from .logmean import v
 
 
 @dataclass(frozen=True)
 class OneOfSum:
-    """A sum over the labels k = 3..K of terms >= 0 is at least its term at a target, which is one of 3..K by the setting.
+    """A sum of terms >= 0 over the whole numbers from `low` to `high` is at least its term at one of them, `at`.
 
-    The target is that of one example: a sum over examples inside the terms does not take its index. A name that a line
-    defines is no target.
+    Lines `least` and `most` say that `at` is one of them: `low <= at` and `at <= high`.
     """
 
-    target: Expr
-    uses: tuple[str, ...] = ()
+    at: Expr
+    least: str
+    most: str
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The lines about the place of the term."""
+        return (self.least, self.most)
 
     def check(self, statement: Statement, so_far: Context) -> None:
-        """The right side is such a sum, the left side its term at the target."""
+        """The right side is such a sum, the left side its term at `at`."""
         total = statement.rhs
-        if statement.relation != "<=" or not isinstance(total, Sum):
-            raise Refused("needs an inequality whose right side is a sum")
-        if total.limits != ((k, *so_far.ranges[k]),):
-            raise Refused("the sum does not run over the labels 3..K")
-        self._check_target(so_far)
+        if statement.relation != "<=" or not isinstance(total, Sum) or len(total.limits) != 1:
+            raise Refused("needs an inequality whose right side is a sum over one index")
+        if not self.at.is_integer:
+            raise Refused(f"{self.at} is no whole number")
+        ((index, low, high),) = total.limits
+        _same(so_far[self.least].statement, at_most(low, self.at), so_far)
+        _same(so_far[self.most].statement, at_most(self.at, high), so_far)
         if not is_nonnegative(total.function):
             raise Refused("the terms are not shown to be >= 0")
-        if not so_far.zero(statement.lhs - substitute(total.function, {k: self.target})):
-            raise Refused("the left side is not the term at the target")
+        if not so_far.zero(statement.lhs - substitute(total.function, {index: self.at})):
+            raise Refused("the left side is not the term there")
 
-    def _check_target(self, so_far: Context) -> None:
-        target = self.target
-        if not isinstance(target, Indexed) or base_name(target) != "y" or not target.is_integer:
-            raise Refused(f"{target} is no target")
-        examples = {s for s, span in so_far.ranges.items() if span == so_far.ranges[i]}
-        if target.indices[-1] not in examples:
-            raise Refused(f"{target} is the target of no example")
-        for definition in so_far.definitions().values():
-            if getattr(definition.lhs, "base", definition.lhs) == target.base:
-                raise Refused(f"{target} is defined by a line")
+
+def targets(q: Step) -> list[Line]:
+    """Each target is one of the labels 3..K, neither u nor v."""
+    return [
+        Line(
+            "target_least",
+            at_most(3, q.y(i)),
+            Assume("setting"),
+            "The two labels never occur: each target is one of the labels from $3$",
+        ),
+        Line("target_most", at_most(q.y(i), K), Assume("setting"), "to $K$."),
+    ]
 
 
 def tangents(q: Step) -> list[Line]:

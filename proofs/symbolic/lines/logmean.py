@@ -57,6 +57,7 @@ def logmean(q: Step) -> list[Line]:
     z_u, z_v, Z = q.name("z_u", i), q.name("z_v", i), q.name("Z", i, positive=True)
     p_u, p_v = (q.name(s, i, positive=True) for s in ("p_u", "p_v"))
     D, d, h, s, L = q.name("D", j), q.name("d", i), q.name("h", i), q.name("s", i), q.name("L", i)
+    ratio = q.name("logratio", i)
     return [
         Line("D", equal(D, q.w_u(j) - q.w_v(j)), Define(), "The difference of the two rows,"),
         Line("d", equal(d, q.over_j(D * q.x(i, j))), Define(("D",)), "its logit on example $i$,"),
@@ -76,15 +77,27 @@ def logmean(q: Step) -> list[Line]:
             "and $s - h$.",
         ),
         Line(
+            "logratio",
+            equal(ratio, log(p_u) - log(p_v)),
+            Define(("p_u", "p_v")),
+            "The logarithm of the ratio of the two probabilities",
+        ),
+        Line(
+            "logratio=d",
+            equal(ratio, d),
+            Combine(unfold=("logratio", "p_u", "p_v", "d", "D", "z_u", "z_v")),
+            "is the difference of the logits.",
+        ),
+        Line(
             "L",
-            equal(L, Piecewise(((p_u - p_v) / (log(p_u) - log(p_v)), Ne(h, 0)), (p_u, True))),
-            Define(("p_u", "p_v", "h")),
-            "The logarithmic mean of $p_u$ and $p_v$; $h = 0$ means that they are equal.",
+            equal(L, Piecewise(((p_u - p_v) / ratio, Ne(ratio, 0)), (p_u, True))),
+            Define(("p_u", "p_v", "logratio")),
+            "The logarithmic mean of $p_u$ and $p_v$.",
         ),
         Line(
             "L=phi",
             equal(L, exp(s) / Z * phi(h)),
-            Branches(h, unfold=("L", "p_u", "p_v", "z_u=s+h", "z_v=s-h")),
+            Branches(h, unfold=("L", "logratio=d", "d=2h", "p_u", "p_v", "z_u=s+h", "z_v=s-h")),
             "It is the geometric mean $e^s/Z$ times $\\sinh(h)/h$.",
         ),
         Line(

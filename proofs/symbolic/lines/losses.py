@@ -6,10 +6,10 @@ Each variant states its own loss and what its derivative is; SymPy computes the 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from sympy import KroneckerDelta, Ne, Piecewise, log
+from sympy import KroneckerDelta, log
 
 from ..framework.derivation import Line, Rule, Statement, equal
-from ..framework.rules import Branches, Combine, Define, Differentiate, Term
+from ..framework.rules import Combine, Define, Differentiate, Term
 from ..framework.symbols import Step, base_name, i, j, k, m
 from ..framework.types import Expr
 from . import bounds, logmean, step
@@ -101,16 +101,9 @@ def descent(
 
 
 def mean(q: Step) -> list[Line]:
-    """The logarithmic mean and the mean value identity alone; and the mean as a quotient in which `L_i d_i` cancels."""
-    (p_u, p_v), d, h = pair(q), q.name("d", i), q.name("h", i)
+    """The logarithmic mean and the mean value identity alone."""
     lines = logmean.logmean(q)
-    form = Line(
-        "L_form",
-        equal(q.name("L", i), Piecewise(((p_u - p_v) / d, Ne(h, 0)), (p_u, True))),
-        Branches(h, unfold=("L=phi", "d=2h", "p_u", "p_v", "z_u=s+h", "z_v=s-h")),
-        "In other words, where $d_i \\ne 0$ it is $(p_u - p_v)/d_i$.",
-    )
-    return [*lines[: 1 + [line.name for line in lines].index("mean_value")], form]
+    return lines[: 1 + [line.name for line in lines].index("mean_value")]
 
 
 def start(q: Step) -> list[Line]:

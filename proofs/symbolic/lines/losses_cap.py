@@ -157,7 +157,7 @@ def quotient(q: Step) -> list[Line]:
     return [
         Line(
             "L",
-            equal(L, Piecewise((gap / d, Ne(h, 0)), (0, True))),
+            equal(L, Piecewise((gap / d, Ne(d, 0)), (0, True))),
             Define(("p_u", "p_v", "slope_u", "slope_v", "d", "h")),
             "The difference of the gradients over that of the logits.",
         ),

@@ -59,12 +59,12 @@ def pull(q: Step) -> list[Line]:
     ]
 
 
-def goal(claim: str, lines: list[Line], *hypotheses: str) -> Derivation:
+def goal(claim: str, lines: list[Line], *hypotheses: str, also: tuple[str, ...] = ()) -> Derivation:
     """The derivation of a claim about a step whose last line is called as the claim."""
     return Derivation(
         claim=claim,
         lines=tuple(lines),
-        goals=(Goal(claim, claim, hypotheses),),
+        goals=(Goal(claim, claim, hypotheses, also),),
         sizes=SIZES,
         ranges=RANGES,
         conclude=conclude_step(dim=2, examples=2),

@@ -24,6 +24,7 @@ NAMES = LATEX | {
     "longer_o": r"\delta_{\circ}",
     "cosdist_o": r"(1 - \cos)_{\circ}",
     "firstpos": r"\pi_0",
+    "first_o": r"\pi_{0\circ}",
     "lastpos": r"\pi",
     "longer": r"\delta",
     "floor": "m",

@@ -1,6 +1,6 @@
 """An instance in which the cosine stays while the rows decay: zero features, opposite rows, for every size."""
 
-from sympy import Product, Rational, sqrt
+from sympy import Product, Rational, Symbol, sqrt
 
 from ..framework.derivation import Line, at_most, equal
 from ..framework.inference import Induction
@@ -117,7 +117,7 @@ def aged(q: Step) -> list[Line]:
             ),
             Line(
                 f"above{row}_o",
-                at_most(shrunk(age), length(q, row)),
+                equal(shrunk(age), length(q, row)),
                 Combine(unfold=(f"norm{row}_o",)),
                 "which is positive.",
             ),
@@ -153,8 +153,8 @@ def decay() -> list[Line]:
 def sides(q: Step) -> list[Line]:
     """`1 - cos = 2` at every step, while the right side decays."""
     lengths = (f"lenu{MARK}", f"lenv{MARK}", f"normu{MARK}", f"normv{MARK}")
-    product = length(first, "u") * length(first, "v")
-    rhs = left_by_decay(age) ** 2 / (2 * product)
+    product, positive = length(first, "u") * length(first, "v"), Symbol("first_o", positive=True)
+    rhs = left_by_decay(age) ** 2 / (2 * positive)
     distance, norm = q.name(f"cosdist{MARK}"), first.name("norm", nonnegative=True)
     share, gone = half**age, Product(1 - Step(time=s).eta * constant("lam"), (s, 0, age - 1))
     return [
@@ -178,6 +178,12 @@ def sides(q: Step) -> list[Line]:
             "The last hypothesis holds too: the lengths are positive at first",
         ),
         Line(
+            "first_o",
+            equal(positive, product),
+            DefinePositive("product_first"),
+            "(so their product has a name for a positive number)",
+        ),
+        Line(
             "product_last",
             equal(shrunk(age) ** 2, length(q, "u") * length(q, "v")),
             Combine(unfold=("normu_o", "normv_o")),
@@ -187,8 +193,8 @@ def sides(q: Step) -> list[Line]:
             "rhs",
             equal(rhs, 2 * share**2),
             Combine(
-                (Term((gone + share) * norm**2 / (2 * product), ("decay_o",)),),
-                unfold=("norm", "D", "u_first", "v_first", "normu_o", "normv_o"),
+                (Term((gone + share) * norm**2 / (2 * positive), ("decay_o",)),),
+                unfold=("first_o", "norm", "D", "u_first", "v_first", "normu_o", "normv_o"),
             ),
             "But the right side decays,",
         ),
