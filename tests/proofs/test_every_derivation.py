@@ -1,5 +1,6 @@
 """What every derivation must stand up to; a new one is picked up by itself."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -100,3 +101,16 @@ def test_lines_are_told_and_drawn(name):
     assert len(formulas) == len(derived(name).lines)
     assert all(sentence and sentence == sentence.strip() for sentence, _ in formulas)
     assert derived(name).sizes
+
+
+@pytest.mark.slow
+@EVERY
+def test_a_goal_that_hides_a_hypothesis_does_not_stand(name):
+    derivation = derived(name)
+    fewer = tuple(
+        replace(goal, hypotheses=tuple(h for h in goal.hypotheses if h != hidden))
+        for goal in derivation.goals
+        for hidden in goal.hypotheses
+    )
+    results = replace(derivation, goals=fewer).check()
+    assert not any(result.ok for result in results[len(derivation.lines) :])

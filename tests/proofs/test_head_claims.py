@@ -1,11 +1,10 @@
-"""Derivations about vectors, heads, single points and two kinds of step: every line stands, none when tampered with."""
+"""Derivations about vectors, heads, single points and two kinds of step: their lines hold for numbers, rules refuse."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
-from sympy import I, Integer, Rational, Symbol, exp
+from sympy import I, Integer, Symbol, exp
 
 from collapse_theory.arithmetic import SYMBOLIC
 from collapse_theory.claims import get_claim
@@ -13,10 +12,8 @@ from collapse_theory.instances import symbolic
 from collapse_theory.softmax import loss
 from proofs.symbolic import derive, equilibrium, rare_labels
 from proofs.symbolic.framework.agree import agree
-from proofs.symbolic.framework.agreement import disagreements
-from proofs.symbolic.framework.algebra import is_zero
 from proofs.symbolic.framework.conclude_others import Written
-from proofs.symbolic.framework.derivation import Line, Refused, Statement, at_most, equal
+from proofs.symbolic.framework.derivation import Line, Refused, at_most, equal
 from proofs.symbolic.framework.ranges import Exponentials, SumAndProduct
 from proofs.symbolic.framework.rules import Assume
 from proofs.symbolic.framework.small import Small
@@ -33,54 +30,8 @@ CLAIMS = (
     "equilibrium",
     "rare_labels",
 )
-SETTING = {"at_u", "at_o", "at_y", "only_seen", "weights", "hot_u", "hot_v"}
 DERIVATIONS = {claim: derive(claim) for claim in CLAIMS}
-SHARED = {
-    (line.name, str(line.statement))
-    for claim in ("contraction", "rare_labels_run")
-    for line in derive(claim).lines
-}
 x_, y_ = Symbol("x_", real=True), Symbol("y_", real=True)
-
-
-@cache
-def sides(claim):
-    """Everything that the conclusion says, as one list of expressions."""
-    return said(DERIVATIONS[claim])
-
-
-def said(derivation):
-    found = []
-    for part in derivation.conclusion:
-        for side in (part.loss, part.lhs, part.rhs, *part.hypotheses.values()):
-            found += side if isinstance(side, tuple) else (side,)
-    return found
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_every_line_stands(claim):
-    results = DERIVATIONS[claim].check()
-    assert [(r.name, r.reason) for r in results if not r.ok] == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_the_conclusion_is_the_claims(claim):
-    assert disagreements(DERIVATIONS[claim], get_claim(claim)) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_only_the_hypotheses_and_the_setting_are_assumed(claim):
-    derivation = DERIVATIONS[claim]
-    assumed = {r.name for r in derivation.check() if r.role == "assumed"}
-    stated = {name for goal in derivation.goals for name in goal.hypotheses}
-    assert stated <= assumed <= stated | SETTING
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_every_hypothesis_of_the_claim_is_used(claim):
-    parts = DERIVATIONS[claim].conclusion
-    used = {name for part in parts for name in (*part.hypotheses, *part.structural)}
-    assert used == {h.id for h in get_claim(claim).hypotheses}
 
 
 def test_only_the_group_needs_the_distance():
@@ -93,52 +44,6 @@ def test_forms_of_the_equilibrium_rest_on_their_own_setting():
     for goal in ("given", "normaliser"):
         assert context.assumptions(goal) == {"nonzero_feature", "at_u", "at_o"}
     assert "at_y" in context.assumptions("all_trained")
-
-
-# ---- no line stands when tampered with
-
-
-def mutants(statement):
-    """The statement with one side scaled, shifted or negated; the sides exchanged; "at most" made "equal"."""
-    lhs, rhs, relation = statement.lhs, statement.rhs, statement.relation
-    changed = [
-        (lhs, relation, rhs * Rational(1001, 1000)),
-        (lhs, relation, -rhs),
-        (lhs, relation, rhs + Rational(1, 1000)),
-        (lhs, relation, rhs - Rational(1, 1000)),
-    ]
-    if relation == "<=" and not is_zero(lhs - rhs):
-        changed += [(rhs, "<=", lhs), (lhs, "==", rhs)]
-    return [Statement(*new) for new in changed if new != (lhs, relation, rhs)]
-
-
-def refuses(derivation, position, statement):
-    """Whether the derivation fails, or speaks of something else, once the line at `position` makes this statement."""
-    line = replace(derivation.lines[position], statement=statement)
-    lines = (*derivation.lines[:position], line, *derivation.lines[position + 1 :])
-    tampered = replace(derivation, lines=lines)
-    later = sorted(lines[position + 1 :], key=lambda other: line.name not in other.rule.uses)
-    for checked in (line, *later):
-        context = replace(tampered, lines=lines[: lines.index(checked)]).context()
-        try:
-            checked.check(context)
-        except Refused:
-            return True
-    pairs = zip(said(tampered), sides(derivation.claim), strict=True)
-    return any(not agree(a, b) for a, b in pairs)
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_tampered_lines_are_refused(claim):
-    derivation = DERIVATIONS[claim]
-    survivors = [
-        f"{line.name}: {statement}"
-        for position, line in enumerate(derivation.lines)
-        if (line.name, str(line.statement)) not in SHARED
-        for statement in mutants(line.statement)
-        if not refuses(derivation, position, statement)
-    ]
-    assert survivors == []
 
 
 # ---- the lines are true: numbers (a check on the rules, no part of a derivation)
