@@ -9,7 +9,7 @@
       lambda |D| <= |grad_u - grad_v|         [stationary_rows]. *)
 
 From Coq Require Import Reals Lra Lia Arith.
-From Collapse Require Import Sums Vectors LogMean Softmax Forms Steps.
+From Collapse Require Import Sums Vectors LogMean Softmax Forms Steps Instances.
 Local Open Scope R_scope.
 
 Section Gradients.
@@ -23,7 +23,7 @@ Lemma gradient_difference j :
   - gradient (dim s) (labels s) (data s) (rows s) (row_v s) j
   = operator s (difference s) j.
 Proof.
-  intros [Hu Hv]. destruct ok as [[Ha _ _] _].
+  intros [Hu Hv]. destruct ok as [[_ Ha _ _] _].
   unfold gradient, operator, form, vsum. rewrite <- sum_minus.
   apply sum_ext; intros i Hi. unfold vscal.
   assert (E : coefficient s i * dot (dim s) (difference s) (feature (data s) i)
@@ -137,3 +137,48 @@ Proof.
   { apply form_nonneg, coefficient_nonneg, ok. }
   lra.
 Qed.
+
+(** ** The hypotheses can be met *)
+
+Lemma small_trace_pos : 0 < trace (small 1 (1 / 2) 1).
+Proof.
+  unfold trace, coefficient. simpl. rewrite dot_1.
+  assert (H := mean_pos _ (small_ok 1 (1 / 2) 1) 0). simpl in H. lra.
+Qed.
+
+Local Ltac meets :=
+  conjuncts;
+  first [ apply small_ok | apply small_unseen | apply small_curvature; lra
+        | apply small_trace_pos | apply Rlt_le_trans with (1 := Rlt_0_1); right; symmetry; apply small_distance
+        | unfold hyp_nonnegative_step, hyp_nonnegative_decay, hyp_step_size,
+            hyp_step_size_from_largest, small, Rsqr; simpl; lra ].
+
+Example step_factor_met : exists s,
+  step_ok s /\ hyp_unseen s /\ hyp_curvature s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.
+
+Example contraction_met : exists s,
+  step_ok s /\ hyp_unseen s /\ hyp_nonnegative_step s /\ hyp_curvature s /\ hyp_step_size s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.
+
+Example lower_bound_met : exists s,
+  step_ok s /\ hyp_unseen s /\ hyp_nonnegative_step s /\ hyp_curvature s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.
+
+Example no_decay_nonexpansive_met : exists s,
+  step_ok s /\ hyp_unseen s /\ hyp_nonnegative_step s /\ hyp_nonnegative_decay s /\ hyp_curvature s /\ hyp_step_size_from_largest s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.
+
+Example difference_recursion_met : exists s,
+  step_ok s /\ hyp_unseen s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.
+
+Example stationary_rows_met : exists s,
+  step_ok s /\ hyp_unseen s
+  /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
+Proof. exists (small 1 (1 / 2) 1). meets. Qed.

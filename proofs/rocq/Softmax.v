@@ -74,7 +74,7 @@ Proof. apply logmean_pos; apply softmax_pos. Qed.
 Theorem lmean_bounds W u v x :
   sqrt (softmax W x u * softmax W x v) <= lmean W u v x
   <= (softmax W x u + softmax W x v) / 2.
-Proof. apply logmean_bounds; apply softmax_pos. Qed.
+Proof. apply logmean_between; apply softmax_pos. Qed.
 
 Theorem lmean_le_half W u v x :
   (u < K)%nat -> (v < K)%nat -> u <> v -> lmean W u v x <= 1 / 2.

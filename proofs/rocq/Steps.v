@@ -36,9 +36,10 @@ Record step := Step {
 
 Definition indicator (y k : nat) : R := if Nat.eq_dec y k then 1 else 0.
 
-(** What makes data a batch: weights that are not negative and sum to at
-    most 1, targets that are labels. *)
+(** What makes data a batch: some examples, weights that are not negative and
+    sum to at most 1, targets that are labels. *)
 Record batch_ok (labels : nat) (B : batch) : Prop := {
+  size_pos : (0 < size B)%nat;
   weight_nonneg : forall i, (i < size B)%nat -> 0 <= weight B i;
   weight_total : sum (size B) (weight B) <= 1;
   target_label : forall i, (i < size B)%nat -> (target B i < labels)%nat
@@ -136,7 +137,7 @@ Proof. destruct ok as [_ [Hu Hv Huv]]. apply (lmean_le_half _ _ labels_pos); ass
 
 Lemma coefficient_nonneg i : (i < size (data s))%nat -> 0 <= coefficient s i.
 Proof.
-  intros Hi. destruct ok as [[Ha _ _] _].
+  intros Hi. destruct ok as [[_ Ha _ _] _].
   apply Rmult_le_pos; [now apply Ha | apply Rlt_le, mean_pos].
 Qed.
 
@@ -149,7 +150,7 @@ Qed.
 (** tr M <= r^2 / 2, whatever the rows. *)
 Lemma trace_le_radius : hyp_radius s -> trace s <= (radius s)² / 2.
 Proof.
-  intros Hr. destruct ok as [[Ha Ht _] _].
+  intros Hr. destruct ok as [[_ Ha Ht _] _].
   apply Rle_trans with (sum (size (data s)) (fun i => weight (data s) i * ((radius s)² / 2))).
   - apply sum_le; intros i Hi. unfold coefficient. rewrite Rmult_assoc.
     apply Rmult_le_compat_l; [now apply Ha|].

@@ -130,4 +130,20 @@ Proof.
   unfold Rsqr. lra.
 Qed.
 
+Lemma norm_add_le a b : norm n (vadd a b) <= norm n a + norm n b.
+Proof.
+  rewrite (norm_ext (vadd a b) (vsub a (vscal (-1) b)))
+    by (intros j _; unfold vadd, vsub, vscal; ring).
+  eapply Rle_trans; [apply norm_sub_le|].
+  rewrite norm_scal, Rabs_left by lra. lra.
+Qed.
+
+Lemma norm_vsum_le N f : norm n (vsum N f) <= sum N (fun i => norm n (f i)).
+Proof.
+  induction N as [|N IH]; simpl.
+  - rewrite (norm_ext (vsum 0 f) vzero), norm_0 by (intros j _; reflexivity). lra.
+  - rewrite (norm_ext (vsum (S N) f) (vadd (vsum N f) (f N))) by (intros j _; reflexivity).
+    eapply Rle_trans; [apply norm_add_le|]. lra.
+Qed.
+
 End Dim.

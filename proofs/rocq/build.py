@@ -1,0 +1,136 @@
+"""Compile the Rocq sources with `coqc`, outside the source tree, and only what has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent
+INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot"
+FORBIDDEN = re.compile(
+    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|Unset\s+\w+\s+Checking|bypass_check)\b"
+)
+"""What no source may contain: each lets something unproved pass for proved."""
+
+
+class MissingCoq(RuntimeError):
+    """`coqc` is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(f"coqc is not installed; on Debian: {INSTALL}")
+
+
+class BuildError(RuntimeError):
+    """A source does not compile, or contains what no proof may contain."""
+
+
+def sources() -> list[Path]:
+    """The Rocq files, in alphabetical order."""
+    return sorted(SOURCES.glob("*.v"))
+
+
+def without_comments(text: str) -> str:
+    """The source without its (nested) comments."""
+    kept, depth, i = [], 0, 0
+    while i < len(text):
+        if text.startswith("(*", i):
+            depth, i = depth + 1, i + 2
+        elif depth and text.startswith("*)", i):
+            depth, i = depth - 1, i + 2
+        else:
+            kept.append(text[i] if not depth else "\n" if text[i] == "\n" else "")
+            i += 1
+    return "".join(kept)
+
+
+def untrusted(path: Path) -> list[str]:
+    """What a source contains that no proof may contain, with its line."""
+    text = without_comments(path.read_text(encoding="utf-8"))
+    return [
+        f"{path.name}, line {text.count(chr(10), 0, found.start()) + 1}: {found.group(0)}"
+        for found in FORBIDDEN.finditer(text)
+    ]
+
+
+def build() -> Path:
+    """Compile what has changed; returns the folder of the compiled files, `build/rocq` of the checkout."""
+    if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
+        raise MissingCoq
+    found = [problem for path in sources() for problem in untrusted(path)]
+    if found:
+        raise BuildError("; ".join(found))
+    folder = SOURCES.parents[1] / "build" / "rocq"
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [path.name for path in sources()]
+    for old in folder.glob("*.v"):
+        if old.name not in names:
+            for part in folder.glob(f"{old.stem}.*"):
+                part.unlink()
+    for path in sources():
+        _copy(path, folder / path.name)
+    project = (SOURCES / "_CoqProject").read_text(encoding="utf-8") + "\n".join(names) + "\n"
+    if _write(folder / "_CoqProject", project):
+        _run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
+    _run(["make", "--silent", f"-j{os.cpu_count() or 1}"], folder)
+    return folder
+
+
+def ask(folder: Path, question: str) -> str:
+    """What `coqc` prints for the commands of `question`, kept beside the compiled files until these change."""
+    kept = folder / "answers.json"
+    key = hashlib.sha256((_state() + question).encode()).hexdigest()
+    try:
+        answers: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        answers = {}
+    if key not in answers:
+        asked = folder / "question"
+        asked.mkdir(exist_ok=True)
+        (asked / "Question.v").write_text(question, encoding="utf-8")
+        text = _run(["coqc", "-Q", "..", "Collapse", "-w", "-all", "Question.v"], asked)
+        answers = {key: text}
+        kept.write_text(json.dumps(answers), encoding="utf-8")
+    return answers[key]
+
+
+@cache
+def version() -> str:
+    """The version of `coqc`."""
+    return _run(["coqc", "--print-version"], SOURCES).split()[0]
+
+
+def _state() -> str:
+    """The content of all sources, and the compiler."""
+    digest = hashlib.sha256(version().encode())
+    for path in sources():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    _write(target, source.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file if its content changes, so that what is up to date is not compiled again."""
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.write_text(text, encoding="utf-8")
+    return True
+
+
+def _run(command: list[str], folder: Path) -> str:
+    environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise BuildError(f"{command[0]} fails: {said[-2000:]}")
+    return done.stdout
