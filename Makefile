@@ -20,7 +20,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup verify test test-slow test-all lint types format docs site bench wheel wheel-check ci clean
+.PHONY: help setup verify proofs test test-slow test-all lint types format docs site bench wheel wheel-check ci clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ $(READY): pyproject.toml constraints.txt collapse_theory/_version.py
 
 verify: $(READY)  ## Examine every claim; write results/ledger.json and the page beside it
 	$(BIN)/collapse-theory verify --effort $(EFFORT)
+
+proofs: $(READY)  ## Build the Rocq proofs (needs coqc) and say what they prove
+	$(BIN)/python -m proofs.rocq
 
 test: $(READY)  ## Run the fast tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup

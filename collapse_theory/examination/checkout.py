@@ -5,6 +5,7 @@ The library imports none of it; it looks for a checkout's root and loads by clai
 * ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
   with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it
   stands;
+* ``proofs/rocq`` with ``proofs()``, the compiled theorems by claim id, and ``problems(claim, theorems)``;
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
   (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..claims import Claim
+from ..claims import Claim, all_claims
 from ..errors import InputError
 from ..instances import domain
 from .columns import number
@@ -58,9 +59,40 @@ def _load(name: str) -> Any:
 
 
 def formal(claim: Claim) -> Evidence:
-    """The column *formal*."""
-    reason = "no machine-checked proof yet" if root() else "proofs are in the source checkout only"
-    return Evidence("formal", Status.UNDECIDED, reason)
+    """The column *formal*: the compiled theorem of the claim's name, if it has the claim's hypotheses."""
+
+    def undecided(reason: str, **figures: Any) -> Evidence:
+        return Evidence("formal", Status.UNDECIDED, reason, figures)
+
+    base = root()
+    if base is None:
+        return undecided("proofs are in the source checkout only")
+    if not (base / "proofs" / "rocq" / "_CoqProject").is_file():
+        return undecided("no machine-checked proofs in this checkout")
+    rocq = _load("proofs.rocq")
+    try:
+        theorems = _theorems()
+    except rocq.MissingCoq as error:
+        return undecided(str(error))
+    except rocq.BuildError as error:
+        return undecided(f"the proofs fail: {error}", failed=True)
+    theorem = theorems.get(claim.id)
+    if theorem is None:
+        return undecided("no machine-checked proof yet")
+    figures = {"theorem": theorem.name, "file": theorem.file, "axioms": list(theorem.axioms)}
+    if all_claims().get(claim.id) is not claim:
+        return undecided("the theorem is about the library's claim of this id", **figures)
+    unlike = rocq.problems(claim, theorems)
+    if unlike:
+        return undecided("; ".join(unlike), **figures, failed=True)
+    status = Status.REFUTED if theorem.negated else Status.PROVED
+    return Evidence("formal", status, f"theorem {theorem.name} in {theorem.file}", figures)
+
+
+@lru_cache(maxsize=1)
+def _theorems() -> Any:
+    """The compiled theorems, by name; built where they are not up to date."""
+    return _load("proofs.rocq").proofs()
 
 
 def derivation(claim: Claim) -> Any:

@@ -6,8 +6,8 @@ the theorem has and on which axioms it rests. `python -m proofs.rocq` prints tha
 
 from __future__ import annotations
 
-from .build import BuildError, MissingCoq, build
-from .theorems import ALLOWED, Theorem, problems, read
+from .compiler import BuildError, MissingCoq, build
+from .theorems import ALLOWED, Theorem, problems, read, stated
 
 __all__ = [
     "ALLOWED",
@@ -17,6 +17,7 @@ __all__ = [
     "build",
     "problems",
     "proofs",
+    "stated",
 ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from .build import BuildError, ask, sources, without_comments
+from .compiler import BuildError, ask, sources, without_comments
 
 ALLOWED = frozenset(
     {
@@ -19,7 +19,7 @@ ALLOWED = frozenset(
     }
 )
 """The axioms of the standard library's real numbers; a theorem that rests on another one is not taken."""
-THEOREM = re.compile(r"^\s*Theorem\s+(\w+)", re.MULTILINE)
+STATEMENT = re.compile(r"^(?:Theorem|Example)\s+(\w+).*?\.(?=\s+Proof\b)", re.MULTILINE | re.DOTALL)
 MENDED = "_mended"
 MET = "_met"
 
@@ -58,18 +58,23 @@ class Theorem:
     """What all theorems together rest on."""
 
 
+def stated() -> dict[str, tuple[str, str]]:
+    """By name, the file and the statement of every theorem. Raises :class:`BuildError` on two of one name."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in sources():
+        for match in STATEMENT.finditer(without_comments(path.read_text(encoding="utf-8"))):
+            name = match.group(1)
+            if name in found:
+                raise BuildError(f"{name} is a theorem of {found[name][0]} and of {path.name}")
+            found[name] = (path.name, match.group(0))
+    return found
+
+
 def read(folder: Path) -> dict[str, Theorem]:
     """The theorems of the compiled sources, by name."""
-    places = {
-        name: path.name
-        for path in sources()
-        for name in THEOREM.findall(without_comments(path.read_text(encoding="utf-8")))
-    }
-    places |= {
-        name: path.name
-        for path in sources()
-        for name in re.findall(r"^Example\s+(\w+_met)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    }
+    places = {name: file for name, (file, _) in stated().items()}
+    if not places:
+        return {}
     modules = " ".join(path.stem for path in sources())
     names = sorted(places)
     lines = [
@@ -79,17 +84,19 @@ def read(folder: Path) -> dict[str, Theorem]:
     ]
     qualified = {name: f"{Path(places[name]).stem}.{name}" for name in names}
     lines += [f"Check {qualified[name]}." for name in names]
-    lines += [f"Definition all_theorems := ({', '.join(qualified.values())}).", "Print Assumptions all_theorems."]
+    lines += [
+        f"Definition all_theorems := ({', '.join(qualified.values())}).",
+        "Print Assumptions all_theorems.",
+    ]
     said = ask(folder, "\n".join(lines) + "\n")
     checked, _, assumptions = said.partition("Axioms:")
     axioms = tuple(re.findall(r"^([\w.]+)\s*:", assumptions, re.MULTILINE))
     foreign = sorted(set(axioms) - ALLOWED)
     if foreign:
         raise BuildError(f"the theorems rest on {', '.join(foreign)}")
-    statements = [" ".join(text.split()) for text in re.split(r"^(?=[\w.]+\n?\s+:)", checked, flags=re.MULTILINE)]
-    found = {}
-    for text in filter(None, statements):
-        name, _, statement = text.partition(" : ")
+    found: dict[str, Theorem] = {}
+    for text in filter(None, re.split(r"^(?=[\w.]+\n?\s+:)", checked, flags=re.MULTILINE)):
+        name, _, statement = " ".join(text.split()).partition(" : ")
         name = name.rpartition(".")[2]
         found[name] = Theorem(
             name=name,
@@ -109,7 +116,7 @@ def problems(claim: Claim, theorems: dict[str, Theorem]) -> list[str]:
     it (an instance that meets the hypotheses; the mended form of a refuted claim)."""
     theorem = theorems[claim.id]
     hypotheses = tuple(h.id for h in claim.hypotheses)
-    found = []
+    found: list[str] = []
     if set(theorem.hypotheses) != set(hypotheses):
         found.append(_differ(theorem, hypotheses))
     if theorem.negated != (claim.expected == "refuted"):

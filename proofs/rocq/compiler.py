@@ -8,6 +8,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -67,6 +69,22 @@ def build() -> Path:
         raise BuildError("; ".join(found))
     folder = SOURCES.parents[1] / "build" / "rocq"
     folder.mkdir(parents=True, exist_ok=True)
+    with alone(folder):
+        _compile(folder)
+    return folder
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from building, or asking, in the same folder meanwhile."""
+    import fcntl  # not on every system, but wherever there is a `coqc` of Debian's
+
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(folder: Path) -> None:
     names = [path.name for path in sources()]
     for old in folder.glob("*.v"):
         if old.name not in names:
@@ -78,11 +96,15 @@ def build() -> Path:
     if _write(folder / "_CoqProject", project):
         _run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
     _run(["make", "--silent", f"-j{os.cpu_count() or 1}"], folder)
-    return folder
 
 
 def ask(folder: Path, question: str) -> str:
     """What `coqc` prints for the commands of `question`, kept beside the compiled files until these change."""
+    with alone(folder):
+        return _ask(folder, question)
+
+
+def _ask(folder: Path, question: str) -> str:
     kept = folder / "answers.json"
     key = hashlib.sha256((_state() + question).encode()).hexdigest()
     try:
@@ -126,7 +148,9 @@ def _write(path: Path, text: str) -> bool:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
+    }
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
