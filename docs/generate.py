@@ -25,7 +25,7 @@ from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import write_text
 from collapse_theory.instances import DOMAINS
-from proofs import symbolic
+from proofs import rocq, symbolic
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
@@ -99,6 +99,19 @@ def derivations_table() -> str:
     return "\n".join(rows)
 
 
+def theorems_table() -> str:
+    """Claim, theorems and file, from the Rocq sources."""
+    stated = rocq.stated()
+    rows = ["| claim | theorems | file |", "| --- | --- | --- |"]
+    for claim in sorted(all_claims()):
+        if claim in stated:
+            names = [n for n in (claim, f"{claim}_mended") if n in stated]
+            shown = ", ".join(f"`{name}`" for name in names)
+            file = stated[claim][0]
+            rows.append(f"| `{claim}` | {shown} | [{file}](rocq/{file}) |")
+    return "\n".join(rows)
+
+
 def claims_page() -> str:
     """docs/claims.md: every claim with its hypotheses, formulas and source."""
     parts = [
@@ -143,6 +156,8 @@ def sources(claim: Claim) -> str:
         "Statement": Path(str(module_of(claim).__file__)).relative_to(ROOT).as_posix(),
         "Derivation": f"proofs/symbolic/{claim.id}.py",
     }
+    if claim.id in rocq.stated():
+        places["Rocq"] = f"proofs/rocq/{rocq.stated()[claim.id][0]}"
     links = [f"[{name}](../{path})" for name, path in places.items() if (ROOT / path).exists()]
     return ", ".join(links) + "."
 
@@ -200,9 +215,10 @@ def documents() -> dict[Path, str]:
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
     proofs = ROOT / "proofs" / "README.md"
+    proved = filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table())
     return {
         readme: text,
-        proofs: filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table()),
+        proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
     }

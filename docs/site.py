@@ -21,6 +21,7 @@ from collapse_theory import Claim, all_claims
 from collapse_theory.examination.checkout import derivation
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.report._latex import readable
+from proofs import rocq
 
 from .generate import FIGURES, LEDGER, expectation, module_of
 from .reference import api_page, commands_page
@@ -46,7 +47,7 @@ def claim_page(claim: Claim, entry: Mapping[str, Any] | None) -> str:
     parts.append(_ledger_rows(entry))
     if (FIGURES / f"{claim.id}.svg").is_file():
         parts.append(f"![{claim.title}](../figures/{claim.id}.svg)")
-    parts += [_derivation(claim), _source(claim)]
+    parts += [_derivation(claim), _source(claim), _theorems(claim)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -92,6 +93,17 @@ def _source(claim: Claim) -> str:
     text = inspect.getsource(module)
     path = Path(inspect.getfile(module)).relative_to(ROOT)
     return f"## In Python\n\n`{path}`\n\n```python\n{text.rstrip()}\n```"
+
+
+def _theorems(claim: Claim) -> str:
+    """The Rocq statements that speak of a claim, as they stand in their file."""
+    stated = rocq.stated()
+    if claim.id not in stated:
+        return ""
+    names = [claim.id, f"{claim.id}_mended", f"{claim.id}_met"]
+    file = stated[claim.id][0]
+    texts = "\n\n".join(stated[name][1] for name in names if name in stated)
+    return f"## In Rocq\n\n`proofs/rocq/{file}`\n\n```coq\n{texts}\n```"
 
 
 def claims_index(entries: Mapping[str, Any]) -> str:
