@@ -102,7 +102,9 @@ def _theorems(claim: Claim) -> str:
         return ""
     names = [claim.id, f"{claim.id}_mended", f"{claim.id}_met"]
     file = stated[claim.id][0]
-    texts = "\n\n".join(stated[name][1] for name in names if name in stated)
+    there = [name for name in names if name in stated]
+    defined = dict.fromkeys(text for name in there for text in rocq.hypotheses_of(name))
+    texts = "\n\n".join([*defined, *(stated[name][1] for name in there)])
     return f"## In Rocq\n\n`proofs/rocq/{file}`\n\n```coq\n{texts}\n```"
 
 

@@ -7,7 +7,7 @@ the theorem has and on which axioms it rests. `python -m proofs.rocq` prints tha
 from __future__ import annotations
 
 from .compiler import BuildError, MissingCoq, build
-from .theorems import ALLOWED, Theorem, problems, read, stated
+from .theorems import ALLOWED, Theorem, hypotheses_of, problems, read, stated
 
 __all__ = [
     "ALLOWED",
@@ -15,6 +15,7 @@ __all__ = [
     "MissingCoq",
     "Theorem",
     "build",
+    "hypotheses_of",
     "problems",
     "proofs",
     "stated",

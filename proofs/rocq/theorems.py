@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,43 @@ def stated() -> dict[str, tuple[str, str]]:
                 raise BuildError(f"{name} is a theorem of {found[name][0]} and of {path.name}")
             found[name] = (path.name, match.group(0))
     return found
+
+
+DEFINITION = re.compile(
+    r"^ *(?:Module (?P<module>\w+)|End (?P<end>\w+)|Definition (?P<name>\w+).*?)\.$",
+    re.MULTILINE | re.DOTALL,
+)
+IMPORTS = re.compile(r"From Collapse Require Import([^.]*)\.")
+
+
+def definitions(file: str) -> dict[str, str]:
+    """By name, the source text of the definitions of a file and of those that it imports. A name of a module within the
+    file, or one that a later file has defined anew, is also there as `Module.name`, `File.name`."""
+    text = without_comments(
+        next(p for p in sources() if p.name == file).read_text(encoding="utf-8")
+    )
+    found: dict[str, str] = {}
+    for imported in IMPORTS.findall(text):
+        for stem in imported.split():
+            own = {k: v for k, v in definitions(f"{stem}.v").items() if "." not in k}
+            found |= own | {f"{stem}.{name}": said for name, said in own.items()}
+    module = ""
+    for match in DEFINITION.finditer(text):
+        if match["module"]:
+            module = f"{match['module']}."
+        elif match["end"]:
+            module = ""
+        else:
+            found[module + match["name"]] = textwrap.dedent(match.group(0))
+    return found
+
+
+def hypotheses_of(name: str) -> list[str]:
+    """The definitions that the statement of a theorem rests on: its hypotheses, and its bound where that has a name."""
+    file, statement = stated()[name]
+    known = definitions(file)
+    words = dict.fromkeys(re.findall(r"(?:\w+\.)?hyp_\w+|\w+_bound\b", statement))
+    return [known[word] for word in words if word in known]
 
 
 def read(folder: Path) -> dict[str, Theorem]:
