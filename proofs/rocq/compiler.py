@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
-INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot"
+INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot libcoq-interval"
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|Unset\s+\w+\s+Checking|bypass_check)\b"
 )
@@ -106,18 +106,21 @@ def ask(folder: Path, question: str) -> str:
 
 def _ask(folder: Path, question: str) -> str:
     kept = folder / "answers.json"
-    key = hashlib.sha256((_state() + question).encode()).hexdigest()
+    state = _state()
     try:
-        answers: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
+        book = json.loads(kept.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        answers = {}
+        book = {}
+    if not isinstance(book, dict) or book.get("state") != state:
+        book = {"state": state, "answers": {}}
+    answers: dict[str, str] = book["answers"]
+    key = hashlib.sha256(question.encode()).hexdigest()
     if key not in answers:
         asked = folder / "question"
         asked.mkdir(exist_ok=True)
         (asked / "Question.v").write_text(question, encoding="utf-8")
-        text = _run(["coqc", "-Q", "..", "Collapse", "-w", "-all", "Question.v"], asked)
-        answers = {key: text}
-        kept.write_text(json.dumps(answers), encoding="utf-8")
+        answers[key] = _run(["coqc", "-Q", "..", "Collapse", "-w", "-all", "Question.v"], asked)
+        kept.write_text(json.dumps(book), encoding="utf-8")
     return answers[key]
 
 
