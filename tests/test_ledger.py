@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from importlib import resources
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -18,6 +19,7 @@ from collapse_theory.instances import DOMAINS, Step
 TINY = Effort(
     "quick", step=4000, run=200, enclosed=20, enclosed_runs=20, starts=2, copies=8, rounds=4
 )
+ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = tuple(
     get_claim(name)
     for name in (
@@ -117,12 +119,10 @@ def test_the_ledger_is_as_its_schema_says(book, check):
     check("ledger", json.loads(json.dumps(book, allow_nan=False)))
 
 
-@pytest.mark.slow
-def test_the_ledger_of_all_claims_is_as_its_schema_says(check, nothing_observed):
-    results, _ = verify(tuple(all_claims().values()), seed=3, effort=TINY)
-    whole = ledger(results, seed=3, effort="quick", seconds=1.0)
-    check("ledger", json.loads(json.dumps(whole, allow_nan=False)))
-    assert [entry["id"] for entry in whole["claims"]] == list(all_claims())
+def test_the_printed_ledger_of_all_claims_is_as_its_schema_says(check):
+    printed = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))
+    check("ledger", printed)
+    assert [entry["id"] for entry in printed["claims"]] == list(all_claims())
 
 
 def test_every_witness_in_it_is_as_its_schema_says(book, check):

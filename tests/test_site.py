@@ -2,10 +2,7 @@
 
 import html
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -110,41 +107,6 @@ def test_words_in_a_formula_can_fold():
     assert re.sub(r"<math.*?</math>", "M", shown) == "M for all M (each step)"
     assert inline(r"\text{only words}") == "only words"
     assert inline(r"a_{\text{max}}").count("<math") == 1
-
-
-@pytest.mark.slow
-@with_packages
-def test_the_site_builds_without_a_warning(tmp_path):
-    """Built from the checkout's mkdocs.yml, into another folder."""
-    configuration = (site.ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for before, after in (
-        ("docs_dir: build/site-src", f"docs_dir: {tmp_path / 'source'}"),
-        ("site_dir: build/site", f"site_dir: {tmp_path / 'site'}"),
-        ("[docs/mathml.py, docs/navigation.py]", str([str(h) for h in HOOKS])),
-    ):
-        assert before in configuration
-        configuration = configuration.replace(before, after)
-    (tmp_path / "mkdocs.yml").write_text(configuration, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(site, "SOURCE", tmp_path / "source")
-        site.write_pages()
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", tmp_path / "mkdocs.yml"],
-        cwd=site.ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
-    built = {path.stem: path for path in (tmp_path / "site" / "claims").glob("*.html")}
-    assert set(built) == {"index", *CLAIMS}
-    for path in (tmp_path / "site").rglob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        assert "arithmatex" not in text, path
-        loaded = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="([^"]+)"', text)
-        assert not [place for place in loaded if re.match(r"(?:\w+:)?//", place)], path
 
 
 HOOKS = [site.ROOT / "docs" / name for name in ("mathml.py", "navigation.py")]
