@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arithmetic import Array, Ops
-from .softmax import logits, one_hot, probabilities
+from .softmax import logits, probabilities, targets
 
 
 def rows_gradient(logit_gradient: Array, features: Array, example_weights: Array) -> Array:
@@ -22,7 +22,7 @@ def rows_gradient(logit_gradient: Array, features: Array, example_weights: Array
 def smoothed_targets(ops: Ops, labels: np.ndarray, count: int, smoothing: Array) -> Array:
     """``(1 - s) [y_i = k] + s/K`` [..., N, K], the targets of ``cross_entropy(label_smoothing=s)``."""
     share = smoothing[..., None, None]
-    return one_hot(labels, count) * (1 - share) + share / ops.asarray(float(count))
+    return targets(labels, count) * (1 - share) + share / ops.asarray(float(count))
 
 
 def smoothed_gradient(
@@ -49,7 +49,7 @@ def tempered_gradient(
 ) -> Array:
     """Gradient of cross-entropy on the logits divided by ``temperature`` tau (claim ``temperature``)."""
     cooled = features / temperature[..., None, None]
-    residual = probabilities(ops, weights, cooled) - one_hot(labels, weights.shape[-2])
+    residual = probabilities(ops, weights, cooled) - targets(labels, weights.shape[-2])
     return rows_gradient(residual, cooled, example_weights)
 
 
@@ -69,7 +69,7 @@ def z_loss_gradient(
     """Gradient of cross-entropy plus ``zeta (log Z_i)^2`` on each example (claim ``z_loss``)."""
     factor = 1 + 2 * zeta[..., None] * log_normalisers(ops, weights, features)
     residual = probabilities(ops, weights, features) * factor[..., None]
-    residual = residual - one_hot(labels, weights.shape[-2])
+    residual = residual - targets(labels, weights.shape[-2])
     return rows_gradient(residual, features, example_weights)
 
 
@@ -83,12 +83,14 @@ def masked_gradient(
 ) -> Array:
     """Gradient of cross-entropy with the logits of labels 0 and 1 left out where ``mask`` [..., N] is 0, as if they were
     minus infinity (claim ``masked_logits``)."""
-    count = weights.shape[-2]
-    pair = (np.arange(count) < 2).astype(np.int8)
-    kept = 1 - pair * (1 - mask[..., None])
-    # p restricted to what is kept; the sum is that of the kept probabilities.
-    p = probabilities(ops, weights, features) * kept
-    residual = p / ops.sum(p)[..., None] - one_hot(labels, count)
+    z = logits(weights, features)
+    p = ops.exp(z - ops.logsumexp(z, axis=-1)[..., None])
+    # Not p restricted and divided by its sum: that is 0/0 where the pair has all of the probability.
+    rest = ops.exp(z[..., 2:] - ops.logsumexp(z[..., 2:], axis=-1)[..., None])
+    nothing = 0 * rest[..., 0]
+    others = ops.stack([nothing, nothing, *[rest[..., k] for k in range(rest.shape[-1])]])
+    part = mask[..., None]
+    residual = p * part + others * (1 - part) - targets(labels, weights.shape[-2])
     return rows_gradient(residual, features, example_weights)
 
 
@@ -111,7 +113,7 @@ def soft_capped_gradient(
     """Gradient of cross-entropy on soft-capped logits (claim ``soft_capping``)."""
     z, slope = soft_cap(ops, logits(weights, features), cap)
     p = ops.exp(z - ops.logsumexp(z, axis=-1)[..., None])
-    residual = (p - one_hot(labels, weights.shape[-2])) * slope
+    residual = (p - targets(labels, weights.shape[-2])) * slope
     return rows_gradient(residual, features, example_weights)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arithmetic import Array, Ops
+from .errors import InputError
 
 
 def logits(weights: Array, features: Array) -> Array:
@@ -34,12 +35,21 @@ def one_hot(labels: np.ndarray, count: int) -> np.ndarray:
     return (labels[..., None] == np.arange(count)).astype(np.int8)
 
 
+def targets(labels: np.ndarray, count: int) -> np.ndarray:
+    """:func:`one_hot` of labels; raises :class:`~collapse_theory.errors.InputError` on one that is out of range."""
+    if labels.size and (labels.min() < 0 or labels.max() >= count):
+        bad = labels[(labels < 0) | (labels >= count)].flat[0]
+        raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
+    return one_hot(labels, count)
+
+
 def loss(
     ops: Ops, weights: Array, features: Array, labels: np.ndarray, example_weights: Array
 ) -> Array:
-    """``sum_i a_i (-log p_{y_i}(x_i))``, shape [...]; without the decay term."""
+    """``sum_i a_i (-log p_{y_i}(x_i))``, shape [...]; without the decay term. Labels out of range raise
+    :class:`~collapse_theory.errors.InputError`, here and in :func:`gradient`."""
     log_p = log_probabilities(ops, weights, features)
-    hot = one_hot(labels, weights.shape[-2])
+    hot = targets(labels, weights.shape[-2])
     return -ops.sum(example_weights * ops.sum(log_p * hot, axis=-1), axis=-1)
 
 
@@ -48,7 +58,7 @@ def gradient(
 ) -> Array:
     """Gradient of :func:`loss` by the weights, shape [..., K, n]: row k is ``sum_i a_i (p_k - [y_i = k]) x_i``."""
     p = probabilities(ops, weights, features)
-    residual = (p - one_hot(labels, weights.shape[-2])) * example_weights[..., None]
+    residual = (p - targets(labels, weights.shape[-2])) * example_weights[..., None]
     return residual.swapaxes(-1, -2) @ features
 
 

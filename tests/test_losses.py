@@ -379,3 +379,13 @@ def test_a_zero_gradient_is_left_alone(lead):
     for got in (shortened, losses.clip_rows(FLOAT, gradient, limit)):
         assert (got == 0).all()
     assert (losses.clip_values(FLOAT, gradient, limit) == 0).all()
+
+
+def test_a_masked_pair_that_has_all_of_the_probability_leaves_the_rest():
+    """The kept labels' softmax, not what is left of a probability that rounds to 0."""
+    weights = np.array([[[800.0], [0.0], [1.0], [0.0]]])
+    got = losses.masked_gradient(
+        FLOAT, weights, np.array([[[1.0]]]), np.array([[2]]), np.ones((1, 1)), np.array([[0]])
+    )
+    e = np.exp(1.0)
+    assert np.allclose(got[0, :, 0], [0, 0, e / (e + 1) - 1, 1 / (e + 1)], rtol=1e-15, atol=0)

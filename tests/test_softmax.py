@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from collapse_theory import softmax
+from collapse_theory import InputError, softmax
 from collapse_theory.arithmetic import FLOAT, SYMBOLIC, SymbolArray, ball
 
 B = ball(128)
@@ -216,3 +216,11 @@ def test_symbols_give_the_textbook_formulas():
     m = softmax.operator(SYMBOLIC, x, a, means)
     assert sympy.simplify(m[0, 0] * (w[0, 0] - w[1, 0]) - pair[0]) == 0
     assert sympy.simplify(trace.item() - m[0, 0]) == 0
+
+
+@pytest.mark.parametrize("label", [3, -1])
+def test_a_label_out_of_range_is_refused(label):
+    head = (FLOAT, np.zeros((1, 3, 1)), np.ones((1, 1, 1)), np.array([[label]]), np.ones((1, 1)))
+    for function in (softmax.loss, softmax.gradient):
+        with pytest.raises(InputError, match=f"labels: {label} is out of range"):
+            function(*head)

@@ -51,7 +51,7 @@ ENOUGH = Claim(
     rhs=lambda run: run.distance,
     tight=True,
     corollary=(
-        "With constant step size t >= ln(|D_0|/eps)/(-ln(1 - eta lam)) steps suffice, and so do"
+        "With constant step size and eta lam > 0, t >= ln(|D_0|/eps)/(-ln(1 - eta lam)) steps suffice, and so do"
         " ln(|D_0|/eps)/(eta lam)."
     ),
 )
@@ -90,7 +90,7 @@ NEEDED = Claim(
     rhs=_by_both,
     tight=True,
     corollary=(
-        "With constant step size at least ln(|D_0|/eps)/(-ln(1 - eta (lam + T))) steps are needed."
+        "With constant step size and eta (lam + T) > 0 at least ln(|D_0|/eps)/(-ln(1 - eta (lam + T))) steps are needed."
         " eps > 0 follows, since D_T is not 0."
     ),
 )

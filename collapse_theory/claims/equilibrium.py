@@ -28,7 +28,7 @@ def _forms(e: Any) -> list[Array]:
 
 CLAIM = Claim(
     id="equilibrium",
-    title="Unseen rows meet on the line of the feature, away from 0",
+    title="The pull on unseen rows that have met on the line of the feature",
     statement=(
         "<x, grad_u> = S e^-z/Z (r^2/S - lam(z e^z + (k/S) z)) = e^-z/Z (r^2 - lam Z z e^z);"
         "  all trained: (K r^2 - lam(s e^s + (K-1) s))/(K (K-1 + e^s)), s = K z"
@@ -50,6 +50,6 @@ CLAIM = Claim(
     corollary=(
         "With lam > 0 the bracket falls from r^2/S > 0 without end, so exactly one z is at rest, z > 0: the root of"
         " z e^z + (k/S) z = r^2/(lam S); with the normaliser Z given it is Lambert's W: z = W(r^2/(lam Z)). The rows do"
-        " not shrink to 0, which is why their cosine goes to 1. Two features +1 and -1 of equal weight give z = 0."
+        " not shrink to 0, which is why their cosine goes to 1."
     ),
 )

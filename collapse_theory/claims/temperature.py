@@ -1,4 +1,4 @@
-"""A temperature divides M by its square."""
+"""A temperature divides M, of the tempered probabilities, by its square."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _linear_map(s: Any) -> Array:
 
 CLAIM = Claim(
     id="temperature",
-    title="A temperature tau divides M by tau squared",
+    title="A temperature tau replaces M by M of the tempered probabilities over tau squared",
     statement="D+ = c D - eta (b/tau^2) M_tau D",
     latex=r"D^+ = (1 - \eta\lambda)\,D - \eta \tfrac{b}{\tau^2} M_\tau D",
     source="Logits over tau: the gradient gains 1/tau, and so does the difference of the logits. b scales the loss.",
@@ -27,5 +27,8 @@ CLAIM = Claim(
     lhs=lambda s: s.pair_after(s.tempered),
     rhs=_linear_map,
     tight=True,
-    corollary="So T/tau^2 serves for T, and with the loss scaled by b = tau^2 the recursion is the plain one.",
+    corollary=(
+        "So b T/tau^2 serves for T where T bounds tr M_tau, as r^2/2 does; with b = tau^2 the recursion is the plain one,"
+        " with M_tau in place of M."
+    ),
 )

@@ -1,4 +1,4 @@
-"""Everything said of unseen labels holds for twins: labels with equal target mass on every example."""
+"""What M and T say of two unseen labels holds for twins: labels with equal target mass on every example."""
 
 from ._claim import Claim, Hypothesis
 from ._hypotheses import CURVATURE, NONNEGATIVE_STEP, STEP_SIZE

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..arithmetic import Array
 from ._claim import Claim, Hypothesis
-from ._hypotheses import CURVATURE, NONNEGATIVE_STEP, RADIUS, STEP_SIZE, UNSEEN
+from ._hypotheses import NONNEGATIVE_STEP, RADIUS, STEP_SIZE, UNSEEN
 
 
 def _linear_map(s: Any) -> Array:
@@ -28,6 +28,12 @@ RECURSION = Claim(
 
 NONNEGATIVE_FACTOR = Hypothesis(
     "nonnegative_factor", r"1 + 2\zeta \log Z_i \ge 0 \text{ for all } i", lambda s: s.factor
+)
+
+CURVATURE = Hypothesis(
+    "curvature",
+    r"T \ge \sum_i a_i (1 + 2\zeta \log Z_i) L_i |x_i|^2",
+    lambda s: s.curvature - s.trace,
 )
 
 CLAIM = Claim(

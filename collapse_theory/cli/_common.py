@@ -20,6 +20,10 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
+LARGEST = 10**9
+"""No size or count may be above this."""
+
+
 def whole(least: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         try:
@@ -28,6 +32,8 @@ def whole(least: int) -> Callable[[str], int]:
             value = least - 1
         if value < least:
             raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number >= {least}")
+        if value > LARGEST:
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected at most {LARGEST:,}")
         return value
 
     return parse

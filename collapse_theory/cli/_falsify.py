@@ -49,7 +49,7 @@ def _falsify(options: argparse.Namespace) -> int:
     if options.claim is None:
         raise InputError("give a CLAIM to search against, or --replay FILE")
     claim = get_claim(options.claim)
-    if options.drop:
+    if options.drop is not None:
         claim = claim.drop(options.drop)
     amount = effort(options.effort)
     out = Path(options.out)
@@ -66,9 +66,11 @@ def _falsify(options: argparse.Namespace) -> int:
         write_json(options.json, summary)
     if hunt.witness is None:
         print(f"{claim.id}: no counterexample among {hunt.instances:,} admissible instances.")
+        unchecked = hunt.violations - hunt.rounding
+        rest = f" {unchecked:,} were not checked." if unchecked else ""
         print(
-            f"Of {hunt.violations:,} float violations {hunt.rounding:,} were put to balls, which confirm "
-            "none: rounding. This is no proof."
+            f"Of {hunt.violations:,} float violations {hunt.rounding:,} were put to balls, which call them "
+            f"rounding.{rest} This is no proof."
         )
         return int(claim.expected == "refuted")
     witness: Witness = hunt.witness

@@ -218,6 +218,7 @@ def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dic
     rows = []
     for head, (rate, decay) in enumerate(settings):
         first, last = runs.distance[head, 0], runs.distance[head, -1]
+        apart = first > 0
         rows.append(
             {
                 "head": head,
@@ -225,7 +226,8 @@ def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dic
                 "weight_decay": float(decay),
                 "distance_first": float(first.max()),
                 "distance_last": float(last.max()),
-                "largest_factor": float((last / first).max()),
+                # None where all rows are equal from the start: no factor is defined then.
+                "largest_factor": float((last[apart] / first[apart]).max()) if any(apart) else None,
                 "decay_product": float(runs.decay_product[head, -1]),
             }
         )

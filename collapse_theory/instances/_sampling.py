@@ -149,6 +149,16 @@ def draw_examples(
     uniform = some(rng, size, 0.5)
     probabilities[uniform] = 1 / examples
     counts = rng.multinomial(1024, probabilities.reshape(size, *ones, examples), lead)
+    # What two targets of the pair do together, a single one does not show. The stream of all other draws stays as it is.
+    own = rng.spawn(1)[0]
+    both = seen[own.random(len(seen)) < 0.5]
+    hit = own.random((len(both), *lead[1:], examples)) < 0.5
+    labels[both] = np.where(hit, own.integers(0, 2, hit.shape), labels[both])
+    if examples > 1:
+        even = both[own.random(len(both)) < 0.5]  # u and v with equal mass, if their sum is even
+        shared = counts[even, ..., 0] + counts[even, ..., 1]
+        counts[even, ..., 0], counts[even, ..., 1] = shared // 2, shared - shared // 2
+        labels[even, ..., :2] = (0, 1)
     return features, labels, counts / 1024.0
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collapse_theory import Claim, InputError, Status, Step, assert_claim, examine, get_claim
+from collapse_theory import (
+    Claim,
+    Hypothesis,
+    InputError,
+    Status,
+    Step,
+    assert_claim,
+    examine,
+    get_claim,
+    softmax,
+)
 from collapse_theory.examination import checkout
 
 CONTRACTION = get_claim("contraction")
@@ -80,3 +90,34 @@ def test_a_number_stands_for_all_instances():
 def test_refuted_claims_say_nothing_of_necessity():
     row = examine(CONTRACTION.scaled(0.5).replace(expected="holds"))
     assert row.evidence["necessary"].status is Status.NOT_APPLICABLE
+
+
+def masses(s):
+    """Batch masses of u and of v as targets."""
+    hot = softmax.one_hot(s.labels, 2)
+    return [s.ops.sum(s.example_weights * hot[..., k]) for k in (0, 1)]
+
+
+def test_steps_with_both_labels_of_the_pair_as_targets_are_searched():
+    """Targets u and v can pull in the same direction, so that what one alone does is no bound."""
+    rare = get_claim("rare_labels")
+    larger = rare.replace(
+        id="rare_larger",
+        rhs=lambda s: (
+            s.decay * s.ops.norm(s.difference) + s.step_size * s.radius * s.ops.maximum(*masses(s))
+        ),
+    )
+    assert examine(larger).verdict.status is Status.REFUTED
+
+
+def test_targets_of_equal_mass_are_searched():
+    others = tuple(h for h in CONTRACTION.hypotheses if h.id != "unseen")
+
+    def unequal(s):
+        of_u, of_v = masses(s)
+        return -s.ops.abs(of_u - of_v)
+
+    balanced = CONTRACTION.replace(
+        id="balanced", hypotheses=(Hypothesis("balanced", "f_u = f_v", unequal), *others)
+    )
+    assert examine(balanced).verdict.status is Status.REFUTED
