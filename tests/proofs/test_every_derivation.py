@@ -74,6 +74,7 @@ def test_every_claim_is_derived_and_nothing_else():
     assert set(derivations()) == set(CLAIMS)
 
 
+@pytest.mark.slow  # verify checks them too
 @EVERY
 def test_every_line_stands(name):
     assert [(r.name, r.reason) for r in derived(name).check() if not r.ok] == []
