@@ -43,6 +43,13 @@ def integer(name: str, value: Any, *, least: int) -> int:
     return int(value)
 
 
+def labels_below(count: int, labels: np.ndarray) -> None:
+    """Raises :class:`InputError` on a label that is not one of 0 to ``count - 1``."""
+    if labels.size and (labels.min() < 0 or labels.max() >= count):
+        bad = labels[(labels < 0) | (labels >= count)].flat[0]
+        raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
+
+
 def _array(name: str, value: Any) -> np.ndarray:
     if hasattr(value, "balls"):
         raise InputError(f"{name}: give floats; convert the batch with .to(ball(bits)) afterwards")

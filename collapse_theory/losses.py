@@ -83,10 +83,9 @@ def masked_gradient(
 ) -> Array:
     """Gradient of cross-entropy with the logits of labels 0 and 1 left out where ``mask`` [..., N] is 0, as if they were
     minus infinity (claim ``masked_logits``)."""
-    z = logits(weights, features)
-    p = ops.exp(z - ops.logsumexp(z, axis=-1)[..., None])
+    p = probabilities(ops, weights, features)
     # Not p restricted and divided by its sum: that is 0/0 where the pair has all of the probability.
-    rest = ops.exp(z[..., 2:] - ops.logsumexp(z[..., 2:], axis=-1)[..., None])
+    rest = probabilities(ops, weights[..., 2:, :], features)
     nothing = 0 * rest[..., 0]
     others = ops.stack([nothing, nothing, *[rest[..., k] for k in range(rest.shape[-1])]])
     part = mask[..., None]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arithmetic import Array, Ops
-from .errors import InputError
+from .checks import labels_below
 
 
 def logits(weights: Array, features: Array) -> Array:
@@ -37,9 +37,7 @@ def one_hot(labels: np.ndarray, count: int) -> np.ndarray:
 
 def targets(labels: np.ndarray, count: int) -> np.ndarray:
     """:func:`one_hot` of labels; raises :class:`~collapse_theory.errors.InputError` on one that is out of range."""
-    if labels.size and (labels.min() < 0 or labels.max() >= count):
-        bad = labels[(labels < 0) | (labels >= count)].flat[0]
-        raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
+    labels_below(count, labels)
     return one_hot(labels, count)
 
 

@@ -183,7 +183,7 @@ def test_no_formula_writes_into_its_instance(claim: Claim):
 
 
 @EVERY
-@settings(max_examples=20)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_claim_that_holds_is_met_by_drawn_instances(claim: Claim, data):
     """The claim as it stands, or mended if it is expected to be refuted."""

@@ -554,3 +554,28 @@ def test_a_pipe_that_closes_early_is_no_error():
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.startswith('{"head": 0')
+
+
+def test_rows_that_are_equal_from_the_start_have_no_factor(call):
+    status, _, _ = call(
+        "simulate", "linear", *SHORT, "--scale", "0", "--out", "r.npz", "--json", "r.json"
+    )
+    assert status == 0
+    text = Path("r.json").read_text(encoding="utf-8")
+    assert "NaN" not in text
+    assert '"largest_factor": null' in text
+
+
+@pytest.mark.parametrize("option", ["--dim", "--labels", "--examples", "--repeats", "--steps"])
+def test_absurd_sizes_are_refused(call, option):
+    status, out, err = call("simulate", "linear", option, "99999999999999999999", "--out", "r.npz")
+    assert (status, out) == (2, "")
+    assert option in err
+    assert "expected at most 1,000,000,000" in err
+    assert files() == []
+
+
+def test_an_empty_hypothesis_is_unknown(call):
+    status, _, err = call("falsify", "contraction", "--drop", "")
+    assert status == 2
+    assert "contraction" in err

@@ -340,7 +340,7 @@ def test_sampled_instances_are_well_formed(name):
         for i in range(0, len(batch), 40):
             one = batch.take(i)
             if all(np.isfinite(x).all() for x in one.values.values()):
-                type(batch).from_dict(one.to_dict())
+                assert type(batch).from_dict(one.to_dict()).to_dict() == one.to_dict()
 
 
 BUCKETS = {  # K, n, N, T

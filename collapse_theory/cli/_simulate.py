@@ -227,7 +227,9 @@ def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dic
                 "distance_first": float(first.max()),
                 "distance_last": float(last.max()),
                 # None where all rows are equal from the start: no factor is defined then.
-                "largest_factor": float((last[apart] / first[apart]).max()) if any(apart) else None,
+                "largest_factor": float((last[apart] / first[apart]).max())
+                if apart.any()
+                else None,
                 "decay_product": float(runs.decay_product[head, -1]),
             }
         )

@@ -76,6 +76,8 @@ def formal(claim: Claim) -> Evidence:
         return undecided(str(error))
     except rocq.BuildError as error:
         return undecided(f"the proofs fail: {error}", failed=True)
+    except OSError as error:
+        return undecided(f"the proofs cannot be compiled here: {error}")
     theorem = theorems.get(claim.id)
     if theorem is None:
         return undecided("no machine-checked proof yet")

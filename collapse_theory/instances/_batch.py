@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arithmetic import FLOAT, Array, Ops
-from ..checks import numbers, whole_numbers
+from ..checks import labels_below, numbers, whole_numbers
 from ..errors import InputError
 
 
@@ -170,9 +170,7 @@ def check_head(labels: np.ndarray, example_weights: np.ndarray, count: int) -> N
         raise InputError(
             f"weights: K = {count} labels, but a pair of unseen labels and a target need K >= 3"
         )
-    if labels.min() < 0 or labels.max() >= count:
-        bad = labels[(labels < 0) | (labels >= count)].flat[0]
-        raise InputError(f"labels: {bad} is out of range; labels run from 0 to {count - 1}")
+    labels_below(count, labels)
     if example_weights.min() < 0:
         raise InputError(f"example_weights: {example_weights.min()} is negative; weights are >= 0")
     with np.errstate(over="ignore"):

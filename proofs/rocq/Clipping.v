@@ -88,6 +88,16 @@ Proof.
   split; now apply cut_inside.
 Qed.
 
+(** Softmax of three labels with logits (z, 0, 0). *)
+Lemma three_labels n W x z q k :
+  (forall i, logit n W x i = if Nat.eq_dec i 0 then z else 0) -> exp z = q ->
+  softmax n 3 W x k = (if Nat.eq_dec k 0 then q else 1) / (q + 2).
+Proof.
+  intros Ez E. assert (Hq : 0 < q) by (rewrite <- E; apply exp_pos).
+  unfold softmax, partition. cbn [sum]. rewrite !Ez. simpl. rewrite exp_0, E.
+  destruct (Nat.eq_dec k 0); [rewrite E | rewrite exp_0]; field; lra.
+Qed.
+
 (** Two features, three labels, x = (2, -1) with target 2, D = (l, l) with
     l = ln(3/2): p = (3/7, 2/7, 2/7).  With C = 3/7 the first entries are cut
     to the same value, and what is left of the gradients pulls D apart. *)
@@ -123,12 +133,10 @@ Lemma tilted_softmax k :
   softmax 2 3 (rows tilted) (feature (data tilted) 0%nat) k
   = if Nat.eq_dec k 0 then 3 / 7 else 2 / 7.
 Proof.
-  assert (E : exp l32 = 3 / 2) by (unfold l32; apply exp_ln; lra).
-  assert (Ez : forall i, logit 2 (rows tilted) (feature (data tilted) 0%nat) i
-                         = if Nat.eq_dec i 0 then l32 else 0).
-  { intros i. unfold logit, dot, tilted. simpl. destruct (Nat.eq_dec i 0); ring. }
-  unfold softmax, partition. cbn [sum]. rewrite !Ez. simpl. rewrite exp_0, E.
-  destruct (Nat.eq_dec k 0); [rewrite E | rewrite exp_0]; field.
+  rewrite (three_labels _ _ _ l32 (3 / 2)).
+  - destruct (Nat.eq_dec k 0); field.
+  - intros i. unfold logit, dot, tilted. simpl. destruct (Nat.eq_dec i 0); ring.
+  - apply exp_ln; lra.
 Qed.
 
 Lemma tilted_gradient k j :
@@ -234,27 +242,21 @@ Proof.
 Qed.
 
 Lemma steep_softmax_0 k :
-  (k < 2)%nat ->
   softmax 2 3 (rows steep) (feature (data steep) 0%nat) k = if Nat.eq_dec k 0 then 5 / 13 else 4 / 13.
 Proof.
-  intros Hk. assert (E : exp (ln (5 / 4)) = 5 / 4) by (apply exp_ln; lra).
-  assert (Ez : forall i, logit 2 (rows steep) (feature (data steep) 0%nat) i
-                         = if Nat.eq_dec i 0 then ln (5 / 4) else 0).
-  { intros i. unfold logit, dot, steep. simpl. destruct (Nat.eq_dec i 0); ring. }
-  unfold softmax, partition. cbn [sum]. rewrite !Ez. simpl. rewrite exp_0, E.
-  destruct (Nat.eq_dec k 0); [rewrite E | rewrite exp_0]; field.
+  rewrite (three_labels _ _ _ (ln (5 / 4)) (5 / 4)).
+  - destruct (Nat.eq_dec k 0); field.
+  - intros i. unfold logit, dot, steep. simpl. destruct (Nat.eq_dec i 0); ring.
+  - apply exp_ln; lra.
 Qed.
 
 Lemma steep_softmax_1 k :
-  (k < 2)%nat ->
   softmax 2 3 (rows steep) (feature (data steep) 1%nat) k = if Nat.eq_dec k 0 then 2 / 3 else 1 / 6.
 Proof.
-  intros Hk. assert (E : exp (ln 4) = 4) by (apply exp_ln; lra).
-  assert (Ez : forall i, logit 2 (rows steep) (feature (data steep) 1%nat) i
-                         = if Nat.eq_dec i 0 then ln 4 else 0).
-  { intros i. unfold logit, dot, steep. simpl. destruct (Nat.eq_dec i 0); field. }
-  unfold softmax, partition. cbn [sum]. rewrite !Ez. simpl. rewrite exp_0, E.
-  destruct (Nat.eq_dec k 0); [rewrite E | rewrite exp_0]; field.
+  rewrite (three_labels _ _ _ (ln 4) 4).
+  - destruct (Nat.eq_dec k 0); field.
+  - intros i. unfold logit, dot, steep. simpl. destruct (Nat.eq_dec i 0); field.
+  - apply exp_ln; lra.
 Qed.
 
 Lemma steep_gradient k j :
@@ -266,7 +268,7 @@ Proof.
   intros Hk Hj. unfold plain_gradient, gradient, vsum, vscal.
   change (size (data steep)) with 3%nat. change (dim steep) with 2%nat.
   change (labels steep) with 3%nat. cbn [sum].
-  rewrite steep_softmax_0, steep_softmax_1 by assumption.
+  rewrite steep_softmax_0, steep_softmax_1.
   unfold indicator.
   destruct k as [|[|k]]; destruct j as [|[|j]]; try lia; simpl; field.
 Qed.

@@ -29,9 +29,9 @@ Record reset_ok (r : reset_run) : Prop := {
 
 Definition shift (r : reset_run) (late : bool) : nat := if late then ((period r + 1) / 2)%nat else 0%nat.
 
-(** Whether a row is redrawn before step t, for a row that is late by [by]. *)
-Definition drawn (r : reset_run) (by_ t : nat) : bool :=
-  (by_ <? t)%nat && ((t - by_) mod period r =? 0)%nat.
+(** Whether a row is redrawn before step t, for a row that is late by [lag]. *)
+Definition drawn (r : reset_run) (lag t : nat) : bool :=
+  (lag <? t)%nat && ((t - lag) mod period r =? 0)%nat.
 
 Definition redraw (r : reset_run) (late : bool) (t : nat) (W : model) : model := fun k =>
   if Nat.eq_dec k (row_u r) then (if drawn r 0 t then fresh_u r t else W k)

@@ -6,8 +6,9 @@ the theorem has and on which axioms it rests. `python -m proofs.rocq` prints tha
 
 from __future__ import annotations
 
-from .compiler import BuildError, MissingCoq, build
-from .theorems import ALLOWED, Theorem, hypotheses_of, problems, read, stated
+from .compiler import MissingCoq, build
+from .source import BuildError, hypotheses_of, stated
+from .theorems import ALLOWED, Theorem, problems, read
 
 __all__ = [
     "ALLOWED",
@@ -25,6 +26,7 @@ __all__ = [
 def proofs() -> dict[str, Theorem]:
     """By claim id, the compiled theorem of each claim that has one.
 
-    Raises :class:`MissingCoq` without `coqc`, :class:`BuildError` where a file does not compile or may not be trusted.
+    Raises :class:`MissingCoq` without `coqc` or Coquelicot, :class:`BuildError` where a file does not compile or may not
+    be trusted.
     """
     return read(build())

@@ -20,8 +20,8 @@ from collapse_theory import all_claims
 from collapse_theory.arithmetic import SYMBOLIC, ball
 from collapse_theory.instances import Step
 
-from .compiler import ask, build
-from .theorems import definitions, stated
+from .compiler import ask, build, require
+from .source import definitions, stated
 
 EXACT = (
     "nonnegative_step",
@@ -166,12 +166,8 @@ def _proof(key: str, name: str, step: Step, failing: list[int]) -> str:
         )
     opened = f"opened {name}_ok {name}." if key in ("curvature", "pbar") else ""
     if key == "curvature":
-        goal = f"unfold hyp_curvature. {opened}"
-        return (
-            f"{goal} numbers {name}."
-            if not failing
-            else f"{goal} apply Rlt_not_le. numbers {name}."
-        )
+        below = "apply Rlt_not_le." if failing else ""
+        return f"unfold hyp_curvature. {opened} {below} numbers {name}."
     if not failing:
         return (
             f"intros i Hi; change (size (data {name})) with 2%nat in Hi;"
@@ -241,7 +237,9 @@ def script(steps: Sequence[Step]) -> str:
 
 
 def compare(steps: Sequence[Step] | None = None) -> int:
-    """Prove the comparison; returns the number of lemmas. Raises :class:`~proofs.rocq.BuildError` naming one that fails."""
+    """Prove the comparison; returns the number of lemmas. Raises :class:`~proofs.rocq.BuildError` naming one that fails,
+    :class:`~proofs.rocq.MissingCoq` without the library for enclosures."""
+    require("Interval")
     text = script(instances() if steps is None else steps)
     ask(build(), text)
     return text.count("\nLemma at_")

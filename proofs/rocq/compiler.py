@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,61 +12,35 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parent
+from . import source
+from .source import BuildError, sources, untrusted
+
 INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot libcoq-interval"
-FORBIDDEN = re.compile(
-    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|Unset\s+\w+\s+Checking|bypass_check)\b"
-)
-"""What no source may contain: each lets something unproved pass for proved."""
 
 
 class MissingCoq(RuntimeError):
-    """`coqc` is not installed."""
+    """`coqc`, or a library that the proofs need, is not installed."""
 
-    def __init__(self) -> None:
-        super().__init__(f"coqc is not installed; on Debian: {INSTALL}")
-
-
-class BuildError(RuntimeError):
-    """A source does not compile, or contains what no proof may contain."""
+    def __init__(self, what: str = "coqc") -> None:
+        super().__init__(f"{what} is not installed; on Debian: {INSTALL}")
 
 
-def sources() -> list[Path]:
-    """The Rocq files, in alphabetical order."""
-    return sorted(SOURCES.glob("*.v"))
-
-
-def without_comments(text: str) -> str:
-    """The source without its (nested) comments."""
-    kept, depth, i = [], 0, 0
-    while i < len(text):
-        if text.startswith("(*", i):
-            depth, i = depth + 1, i + 2
-        elif depth and text.startswith("*)", i):
-            depth, i = depth - 1, i + 2
-        else:
-            kept.append(text[i] if not depth else "\n" if text[i] == "\n" else "")
-            i += 1
-    return "".join(kept)
-
-
-def untrusted(path: Path) -> list[str]:
-    """What a source contains that no proof may contain, with its line."""
-    text = without_comments(path.read_text(encoding="utf-8"))
-    return [
-        f"{path.name}, line {text.count(chr(10), 0, found.start()) + 1}: {found.group(0)}"
-        for found in FORBIDDEN.finditer(text)
-    ]
+def require(library: str) -> None:
+    """Raises :class:`MissingCoq` unless `coqc` and one of its libraries are installed."""
+    if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
+        raise MissingCoq
+    where = Path(_run(["coqc", "-where"], source.SOURCES).strip())
+    if not (where / "user-contrib" / library).is_dir():
+        raise MissingCoq(library)
 
 
 def build() -> Path:
     """Compile what has changed; returns the folder of the compiled files, `build/rocq` of the checkout."""
-    if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
-        raise MissingCoq
+    require("Coquelicot")
     found = [problem for path in sources() for problem in untrusted(path)]
     if found:
         raise BuildError("; ".join(found))
-    folder = SOURCES.parents[1] / "build" / "rocq"
+    folder = source.SOURCES.parents[1] / "build" / "rocq"
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder):
         _compile(folder)
@@ -91,8 +64,8 @@ def _compile(folder: Path) -> None:
             for part in folder.glob(f"{old.stem}.*"):
                 part.unlink()
     for path in sources():
-        _copy(path, folder / path.name)
-    project = (SOURCES / "_CoqProject").read_text(encoding="utf-8") + "\n".join(names) + "\n"
+        _write(folder / path.name, path.read_text(encoding="utf-8"))
+    project = (source.SOURCES / "_CoqProject").read_text(encoding="utf-8") + "\n".join(names) + "\n"
     if _write(folder / "_CoqProject", project):
         _run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
     _run(["make", "--silent", f"-j{os.cpu_count() or 1}"], folder)
@@ -127,7 +100,7 @@ def _ask(folder: Path, question: str) -> str:
 @cache
 def version() -> str:
     """The version of `coqc`."""
-    return _run(["coqc", "--print-version"], SOURCES).split()[0]
+    return _run(["coqc", "--print-version"], source.SOURCES).split()[0]
 
 
 def _state() -> str:
@@ -136,10 +109,6 @@ def _state() -> str:
     for path in sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _copy(source: Path, target: Path) -> None:
-    _write(target, source.read_text(encoding="utf-8"))
 
 
 def _write(path: Path, text: str) -> bool:

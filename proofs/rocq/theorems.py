@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from .compiler import BuildError, ask, sources, without_comments
+from .compiler import ask
+from .source import BuildError, sources, stated
 
 ALLOWED = frozenset(
     {
@@ -20,7 +20,6 @@ ALLOWED = frozenset(
     }
 )
 """The axioms of the standard library's real numbers; a theorem that rests on another one is not taken."""
-STATEMENT = re.compile(r"^(?:Theorem|Example)\s+(\w+).*?\.(?=\s+Proof\b)", re.MULTILINE | re.DOTALL)
 MENDED = "_mended"
 MET = "_met"
 
@@ -57,55 +56,6 @@ class Theorem:
     """Whether it says that the hypotheses do not imply the bound."""
     axioms: tuple[str, ...]
     """What all theorems together rest on."""
-
-
-def stated() -> dict[str, tuple[str, str]]:
-    """By name, the file and the statement of every theorem. Raises :class:`BuildError` on two of one name."""
-    found: dict[str, tuple[str, str]] = {}
-    for path in sources():
-        for match in STATEMENT.finditer(without_comments(path.read_text(encoding="utf-8"))):
-            name = match.group(1)
-            if name in found:
-                raise BuildError(f"{name} is a theorem of {found[name][0]} and of {path.name}")
-            found[name] = (path.name, match.group(0))
-    return found
-
-
-DEFINITION = re.compile(
-    r"^ *(?:Module (?P<module>\w+)|End (?P<end>\w+)|Definition (?P<name>\w+).*?)\.$",
-    re.MULTILINE | re.DOTALL,
-)
-IMPORTS = re.compile(r"From Collapse Require Import([^.]*)\.")
-
-
-def definitions(file: str) -> dict[str, str]:
-    """By name, the source text of the definitions of a file and of those that it imports. A name of a module within the
-    file, or one that a later file has defined anew, is also there as `Module.name`, `File.name`."""
-    text = without_comments(
-        next(p for p in sources() if p.name == file).read_text(encoding="utf-8")
-    )
-    found: dict[str, str] = {}
-    for imported in IMPORTS.findall(text):
-        for stem in imported.split():
-            own = {k: v for k, v in definitions(f"{stem}.v").items() if "." not in k}
-            found |= own | {f"{stem}.{name}": said for name, said in own.items()}
-    module = ""
-    for match in DEFINITION.finditer(text):
-        if match["module"]:
-            module = f"{match['module']}."
-        elif match["end"]:
-            module = ""
-        else:
-            found[module + match["name"]] = textwrap.dedent(match.group(0))
-    return found
-
-
-def hypotheses_of(name: str) -> list[str]:
-    """The definitions that the statement of a theorem rests on: its hypotheses, and its bound where that has a name."""
-    file, statement = stated()[name]
-    known = definitions(file)
-    words = dict.fromkeys(re.findall(r"(?:\w+\.)?hyp_\w+|\w+_bound\b", statement))
-    return [known[word] for word in words if word in known]
 
 
 def read(folder: Path) -> dict[str, Theorem]:
@@ -155,7 +105,7 @@ def problems(claim: Claim, theorems: dict[str, Theorem]) -> list[str]:
     theorem = theorems[claim.id]
     hypotheses = tuple(h.id for h in claim.hypotheses)
     found: list[str] = []
-    if set(theorem.hypotheses) != set(hypotheses):
+    if theorem.hypotheses != hypotheses:
         found.append(_differ(theorem, hypotheses))
     if theorem.negated != (claim.expected == "refuted"):
         found.append(f"{theorem.name} {'refutes' if theorem.negated else 'does not refute'} it")
@@ -164,12 +114,12 @@ def problems(claim: Claim, theorems: dict[str, Theorem]) -> list[str]:
         mended = theorems.get(claim.id + MENDED)
         if mended is None:
             found.append(f"there is no theorem {claim.id + MENDED}")
-        elif set(mended.hypotheses) != set(hypotheses + missing):
+        elif mended.hypotheses != hypotheses + missing:
             found.append(_differ(mended, hypotheses + missing))
     met = theorems.get(claim.id + MET)
     if met is None:
         found.append(f"no instance is shown to meet its hypotheses: there is no {claim.id + MET}")
-    elif set(met.hypotheses) != set(hypotheses):
+    elif met.hypotheses != hypotheses:
         found.append(_differ(met, hypotheses))
     return found
 
@@ -179,4 +129,5 @@ def _differ(theorem: Theorem, hypotheses: tuple[str, ...]) -> str:
     fewer = sorted(set(hypotheses) - set(theorem.hypotheses))
     parts = [f"has {', '.join(more)}"] if more else []
     parts += [f"lacks {', '.join(fewer)}"] if fewer else []
+    parts = parts or ["has its hypotheses in another order"]
     return f"{theorem.name} {' and '.join(parts)}, unlike the claim"

@@ -9,7 +9,7 @@ import pytest
 from collapse_theory import all_claims, get_claim
 from collapse_theory.examination import Status, checkout
 from proofs import rocq
-from proofs.rocq import compiler
+from proofs.rocq import compiler, source
 
 CLAIMS = all_claims()
 STATED = [name for name in CLAIMS if name in rocq.stated()]
@@ -38,7 +38,7 @@ def test_the_ledger_has_it(name):
     refuted = CLAIMS[name].expected == "refuted"
     assert evidence.status is (Status.REFUTED if refuted else Status.PROVED)
     assert evidence.figures["theorem"] == name
-    assert (compiler.SOURCES / evidence.figures["file"]).is_file()
+    assert (source.SOURCES / evidence.figures["file"]).is_file()
 
 
 @needs_coq
@@ -57,6 +57,15 @@ def test_a_claim_with_one_more_hypothesis_is_not_called_proved(theorems):
     claim = get_claim("contraction")
     more = claim.assume(get_claim("no_decay_nonexpansive").hypothesis("nonnegative_decay"))
     assert "contraction lacks nonnegative_decay, unlike the claim" in rocq.problems(more, theorems)
+
+
+@needs_coq
+def test_hypotheses_in_another_order_are_told(theorems):
+    claim = get_claim("contraction")
+    turned = claim.replace(hypotheses=claim.hypotheses[::-1])
+    assert rocq.problems(turned, theorems)[0] == (
+        "contraction has its hypotheses in another order, unlike the claim"
+    )
 
 
 @needs_coq
@@ -98,8 +107,8 @@ def sources(tmp_path, monkeypatch):
     folder = tmp_path / "proofs" / "rocq"
     folder.mkdir(parents=True)
     for name in ("_CoqProject", "Sums.v"):
-        shutil.copy(compiler.SOURCES / name, folder)
-    monkeypatch.setattr(compiler, "SOURCES", folder)
+        shutil.copy(source.SOURCES / name, folder)
+    monkeypatch.setattr(source, "SOURCES", folder)
     return folder
 
 
@@ -121,7 +130,7 @@ def add(folder: Path, text: str) -> None:
 )
 def test_what_is_not_proved_is_found(sources, text):
     add(sources, text)
-    assert len(compiler.untrusted(sources / "More.v")) == 1
+    assert len(source.untrusted(sources / "More.v")) == 1
 
 
 def test_comments_may_say_anything(sources):
@@ -129,7 +138,7 @@ def test_comments_may_say_anything(sources):
         sources,
         "(** No [Admitted], (* no *) Axiom. *)\nTheorem t : 1 = 1. Proof. reflexivity. Qed.",
     )
-    assert compiler.untrusted(sources / "More.v") == []
+    assert source.untrusted(sources / "More.v") == []
 
 
 @needs_coq
@@ -182,6 +191,27 @@ def test_without_coqc_the_ledger_says_how_to_get_it(monkeypatch):
     evidence = checkout.formal(get_claim("contraction"))
     assert evidence.status is Status.UNDECIDED
     assert evidence.reason == f"coqc is not installed; on Debian: {compiler.INSTALL}"
+    assert not evidence.figures
+
+
+@needs_coq
+def test_without_a_library_the_ledger_says_how_to_get_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "_run", lambda command, folder: str(tmp_path))
+    monkeypatch.setattr(checkout, "_theorems", rocq.proofs)
+    evidence = checkout.formal(get_claim("contraction"))
+    assert evidence.status is Status.UNDECIDED
+    assert evidence.reason == f"Coquelicot is not installed; on Debian: {compiler.INSTALL}"
+    assert not evidence.figures
+
+
+def test_where_nothing_can_be_written_the_ledger_says_so(monkeypatch):
+    def refuse():
+        raise PermissionError(13, "Permission denied", "build/rocq")
+
+    monkeypatch.setattr(checkout, "_theorems", refuse)
+    evidence = checkout.formal(get_claim("contraction"))
+    assert evidence.status is Status.UNDECIDED
+    assert evidence.reason.startswith("the proofs cannot be compiled here: ")
     assert not evidence.figures
 
 

@@ -2,10 +2,7 @@
 
 import os
 import re
-import shutil
-import subprocess
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +12,12 @@ from proofs.rocq import bridge, compiler
 
 
 def is_there() -> bool:
-    """Whether coqc and its package for enclosures are installed."""
-    if shutil.which("coqc") is None:
+    """Whether coqc and its library for enclosures are installed."""
+    try:
+        compiler.require("Interval")
+    except rocq.MissingCoq:
         return False
-    where = subprocess.run(["coqc", "-where"], capture_output=True, text=True, check=True).stdout
-    return (Path(where.strip()) / "user-contrib" / "Interval").is_dir()
+    return True
 
 
 needs_interval = pytest.mark.skipif(
