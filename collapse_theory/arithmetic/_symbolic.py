@@ -23,6 +23,14 @@ def symbols(x: Any) -> SymbolArray:
     return np.asarray(x, dtype=object).view(SymbolArray)
 
 
+LONG = 60
+"""SymPy takes minutes to look for the sign of expressions with more operations than this; then it is not asked to."""
+
+
+def _is_short(x: Any) -> bool:
+    return bool(x.count_ops() <= LONG)
+
+
 class SymbolicOps:
     """SymPy expressions in NumPy object arrays."""
 
@@ -71,7 +79,7 @@ class SymbolicOps:
     def abs(self, x: Array) -> np.ndarray:
         import sympy
 
-        return self._map(sympy.Abs, x)
+        return self._map(lambda v: sympy.Abs(v, evaluate=_is_short(v)), x)
 
     def sum(self, x: Array, axis: int = -1) -> np.ndarray:
         return symbols(np.sum(x, axis=axis))
@@ -85,7 +93,7 @@ class SymbolicOps:
     def maximum(self, x: Array, y: Array) -> np.ndarray:
         import sympy
 
-        return self._map(sympy.Max, x, y)
+        return self._map(lambda v, w: sympy.Max(v, w, evaluate=_is_short(v) and _is_short(w)), x, y)
 
     def stack(self, parts: list[Array], axis: int = -1) -> np.ndarray:
         return symbols(np.stack(np.broadcast_arrays(*parts), axis=axis))

@@ -4,10 +4,13 @@
 ``DOMAINS`` maps each domain's name to the object that samples and builds its instances.
 """
 
+from ._adam_run import AdamRun
+from ._adaptive import AdamStep, PreconditionedStep
 from ._batch import Batch
 from ._equilibrium import Equilibrium
 from ._head import Head
 from ._losses import BiasedStep, CappedStep, LossStep, ZLossStep
+from ._momentum import MomentumRun
 from ._probe import ProbeRun
 from ._reset import ResetRun
 from ._run import Run
@@ -21,6 +24,8 @@ from .domains import DOMAINS, domain
 
 __all__ = [
     "DOMAINS",
+    "AdamRun",
+    "AdamStep",
     "Batch",
     "BiasedStep",
     "CappedStep",
@@ -29,6 +34,8 @@ __all__ = [
     "Free",
     "Head",
     "LossStep",
+    "MomentumRun",
+    "PreconditionedStep",
     "ProbeRun",
     "ResetRun",
     "Run",

@@ -8,10 +8,13 @@ import numpy as np
 
 from ..errors import InputError
 from . import _sampling as sampling
+from ._adam_run import AdamRunDomain
+from ._adaptive import AdamDomain, PreconditionedDomain
 from ._batch import Batch
 from ._equilibrium import EquilibriumDomain
 from ._head import HeadDomain
 from ._losses import BiasedDomain, CappedDomain, LossDomain, ZLossDomain
+from ._momentum import MomentumDomain
 from ._probe import ProbeDomain
 from ._reset import ResetDomain
 from ._run import Run
@@ -60,6 +63,10 @@ DOMAINS: dict[str, Domain] = {
         SteadyDomain(),
         ProbeDomain(),
         ResetDomain(),
+        MomentumDomain(),
+        AdamDomain(),
+        AdamRunDomain(),
+        PreconditionedDomain(),
         LossDomain(),
         ZLossDomain(),
         CappedDomain(),

@@ -43,6 +43,8 @@ SUBJECTS = {
     "One step": ("step", "spectral_step"),
     "Losses and tricks": ("loss_step", "z_loss_step", "capped_step", "biased_step"),
     "Runs": ("run", "steady_run", "probe_run", "reset_run"),
+    "Momentum": ("momentum_run",),
+    "Adam and AdamW": ("adam_step", "adam_run", "preconditioned_step"),
     "Probabilities, vectors, equilibria": ("head", "vectors", "equilibrium"),
 }
 """What claims speak of, in the order of the page, and the domains of each."""

@@ -25,12 +25,16 @@ from ..claims import Claim, get_claim
 from ..errors import InputError
 from ..examination import evaluate
 from ..instances import (
+    AdamRun,
+    AdamStep,
     Batch,
     BiasedStep,
     CappedStep,
     Equilibrium,
     Head,
     LossStep,
+    MomentumRun,
+    PreconditionedStep,
     ProbeRun,
     ResetRun,
     Run,
@@ -45,6 +49,8 @@ from ..instances import (
 from ._values import SCALES, apart, array, value
 
 __all__ = [
+    "adam_runs",
+    "adam_steps",
     "biased_steps",
     "capped_steps",
     "equilibria",
@@ -52,6 +58,8 @@ __all__ = [
     "heads_with_feature",
     "instances",
     "loss_steps",
+    "momentum_runs",
+    "preconditioned_steps",
     "probe_runs",
     "reset_runs",
     "runs",
@@ -166,6 +174,30 @@ def biased_steps(
 def steady_runs(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[SteadyRun]:
     """Runs with one decay and one set of bounds for all steps; ``claim`` and ``sizes`` as in :func:`runs`."""
     return instances("steady_run", claim=claim, **(RUN_SIZES | sizes))
+
+
+def momentum_runs(
+    *, claim: Claim | str | None = None, **sizes: Any
+) -> st.SearchStrategy[MomentumRun]:
+    """Runs of SGD with momentum from a zero buffer; ``claim`` and ``sizes`` as in :func:`runs`."""
+    return instances("momentum_run", claim=claim, **(RUN_SIZES | sizes))
+
+
+def adam_steps(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[AdamStep]:
+    """First steps of AdamW; ``claim`` and ``sizes`` as in :func:`steps`."""
+    return instances("adam_step", claim=claim, **sizes)
+
+
+def adam_runs(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[AdamRun]:
+    """Runs of AdamW from zero moments; ``claim`` and ``sizes`` as in :func:`runs`."""
+    return instances("adam_run", claim=claim, **(RUN_SIZES | sizes))
+
+
+def preconditioned_steps(
+    *, claim: Claim | str | None = None, **sizes: Any
+) -> st.SearchStrategy[PreconditionedStep]:
+    """Steps with one preconditioner for all rows; ``claim`` and ``sizes`` as in :func:`steps`."""
+    return instances("preconditioned_step", claim=claim, **sizes)
 
 
 def probe_runs(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[ProbeRun]:

@@ -46,6 +46,27 @@ SETTING = {
     "steady_T": ("T[t] == T",),
     "steady_r": ("r[t] == r",),
     "fmax": ("mass[t] <= fmax",),
+    # runs with momentum and of AdamW: what the optimiser keeps, zero at first, and what torch asks of its settings
+    **{
+        f"run_{name}_{row}": (f"{kept}_{row}[t + 1, j] == {after}_{row}[t, j]",)
+        for row in "uv"
+        for name, kept, after in (
+            ("buf", "buf", "bufnext"),
+            ("first", "first", "nextfirst"),
+            ("second", "second", "nextsecond"),
+        )
+    },
+    **{f"zero_{row}": (f"buf_{row}[0, j] == 0",) for row in "uv"},
+    **{f"zero_{m}_{row}": (f"{m}_{row}[0, j] == 0",) for row in "uv" for m in ("first", "second")},
+    "momentum": ("mom == beta",),
+    "rest1": ("rest1 == 1 - beta1",),
+    "rest2": ("rest2 == 1 - beta2",),
+    "sup": ("Abs(D[0, m]) <= sup",),
+    # any two numbers between which the logits' differences lie, and 0
+    "range_low": ("low <= d[t, i]",),
+    "range_high": ("d[t, i] <= high",),
+    "low_sign": ("0 <= -low",),
+    "high_sign": ("0 <= high",),
     # a run with resets
     "period": ("period == e + t",),
     "drawn": ("w_u[e + 1, j] == fresh_u[j]",),

@@ -429,7 +429,7 @@ EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
                 assumed("p", equal(q.name("e", t), 0), kind="induction"),
                 Line("it", equal(q.name("e", t + 1), 0), Combine(unfold=("p",)), ""),
             ],
-            "rests on an induction hypothesis",
+            "rests on what is assumed at one index only",
         ),
     ],
 )

@@ -130,15 +130,26 @@ class Context:
         """The kind of an assumed line, or None."""
         return getattr(self[name].rule, "kind", None)
 
+    def local(self, name: str) -> bool:
+        """Whether a line rests on an induction hypothesis, or on an assumption at one value of an index."""
+        return any(
+            self.kind(assumed) == "induction" or self.fixed(assumed)
+            for assumed in self.assumptions(name)
+        )
+
+    def fixed(self, name: str) -> tuple[Symbol, ...]:
+        """The indices at which an assumed line holds at one value only."""
+        return getattr(self[name].rule, "fixed", ())
+
     def unfold(self, expression: Expr, names: tuple[str, ...]) -> Expr:
         """Rewrite with the equations `names` from left to right, one after the other."""
         for name in names:
             statement = self[name].statement
             if statement.relation != "==":
                 raise Refused(f"{name!r} is no equation")
-            if any(self.kind(assumed) == "induction" for assumed in self.assumptions(name)):
+            if self.local(name):
                 # Rewriting would apply it at every index, and it is assumed at one.
-                raise Refused(f"{name!r} rests on an induction hypothesis")
+                raise Refused(f"{name!r} rests on what is assumed at one index only")
             everywhere = getattr(self[name].rule, "defines", False)  # a definition is no fact
             ranges = None if everywhere else self.ranges
             expression = rewrite(expression, statement.lhs, statement.rhs, ranges)

@@ -26,11 +26,15 @@ Fact: TypeAlias = str | tuple[str, Mapping[Symbol, Symbol]]
 
 @dataclass(frozen=True)
 class Assume:
-    """An assumption: a hypothesis of the claim, a fact of the setting, or an induction hypothesis."""
+    """An assumption: a hypothesis of the claim, a fact of the setting, or an induction hypothesis.
+
+    It holds at every value of its free indices, but for those in `fixed`: at these it holds at one value only.
+    """
 
     kind: Kind = "hypothesis"
     uses: tuple[str, ...] = ()
     relation: Relation = "<="
+    fixed: tuple[Symbol, ...] = ()
 
     def check(self, statement: Statement, so_far: Context) -> None:
         """Nothing to show but the kind of statement; goals say which assumptions they rest on."""
@@ -119,9 +123,9 @@ def _may_vary(name: str, indices: tuple[Symbol, ...], so_far: Context) -> None:
         if index not in so_far.ranges:
             raise Refused(f"{index} is no index with a range")
         for assumed in so_far.assumptions(name):
-            fixed = so_far.kind(assumed) == "induction"
+            fixed = so_far.kind(assumed) == "induction" or index in so_far.fixed(assumed)
             if fixed and index in so_far[assumed].statement.margin.free_symbols:
-                raise Refused(f"{index} is fixed by the induction hypothesis {assumed!r}")
+                raise Refused(f"{index} is fixed by the assumption {assumed!r}")
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import TypeAlias
 
-from sympy import Add, Indexed, Integer, Mul, Product, Sum, Symbol
+from sympy import Abs, Add, Indexed, Integer, Max, Mul, Product, Sum, Symbol
 
 from .derivation import Statement
 from .symbols import K, N, base_name, n
 from .types import Expr
 
+LONG = 60
+"""SymPy takes minutes to look for the sign of expressions with more operations than this; then it is not asked to."""
 Table: TypeAlias = Mapping[str, Callable[..., Expr]]
 Values: TypeAlias = Mapping[Symbol, int]
 
@@ -57,7 +59,10 @@ class Small:
             return self._named(base_name(node), tuple(self._integer(s, values) for s in indices))
         if not node.args:
             return node
-        return node.func(*(self._evaluate(argument, values) for argument in node.args))
+        args = [self._evaluate(argument, values) for argument in node.args]
+        if isinstance(node, (Abs, Max)) and any(argument.count_ops() > LONG for argument in args):
+            return node.func(*args, evaluate=False)
+        return node.func(*args)
 
     def _integer(self, node: Expr, values: Values) -> int:
         return int(self._evaluate(node, values))
