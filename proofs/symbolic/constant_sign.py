@@ -1,11 +1,14 @@
 """`constant_sign`: where a feature never changes sign, AdamW's updates of u and v differ by at most `C_t (1 - e^-omega)`."""
 
+from collections.abc import Callable
+
 from sympy import Abs, Max, Symbol, exp
 from sympy import S as Numbers
 
 from .framework.derivation import Derivation, Goal, Line, at_most, equal
 from .framework.inference import Induction, Instance, Root
 from .framework.rules import Assume, Combine, Define, Term
+from .framework.small import Table
 from .framework.strict import DefineNonnegative
 from .framework.symbols import RANGES, Step, i, m
 from .framework.symbols import j as j_
@@ -73,9 +76,9 @@ def derive() -> Derivation:
     )
 
 
-def _range(value: object) -> dict[str, object]:
+def _range(value: Callable[[Expr, int], Expr]) -> Table:
     """The range of the logits' differences, 0 included, as the claim takes it."""
-    seen = [value(q.name("d", i), time) for time in (0, 1)]  # type: ignore[operator]
+    seen = [value(q.name("d", i), time) for time in (0, 1)]
     return {
         "high": lambda: Max(Max(*seen), 0),
         "low": lambda: -Max(Max(*(-d for d in seen)), 0),
@@ -290,14 +293,17 @@ def moments() -> list[Line]:
 
 
 def by_induction(
-    name: str, sides: object, row: str | None, of: tuple[str, str, Expr, Expr]
+    name: str,
+    sides: Callable[[dict[str, Expr], str | None], tuple[Expr, Expr]],
+    row: str | None,
+    of: tuple[str, str, Expr, Expr],
 ) -> list[Line]:
     """An inequality that is linear in the moments of one kind, from that for gradients: before every step, then after it."""
     moment, fact, keep, add = of
     rows = ROWS if row is None else (row,)
 
     def stated(kind: str, step: Step) -> tuple[Expr, Expr]:
-        return sides({r: at(kind, r, step=step) for r in ROWS}, row)  # type: ignore[operator]
+        return sides({r: at(kind, r, step=step) for r in ROWS}, row)
 
     opened = tuple(f"next{moment}_{r}" for r in rows)
     moved = tuple(f"run_{moment}_{r}" for r in rows)
