@@ -17,6 +17,7 @@ from collapse_theory.trajectories import CURVATURES, LinearRuns, as_run, as_step
 
 from . import observed_views as views
 from .digits import digits_runs, load_digits
+from .observed_optimizers import observed_optimizers
 from .observed_tricks import observed_tricks, rare_labels
 
 
@@ -93,5 +94,8 @@ def _others(seed: int, thorough: bool) -> Iterator[Observation]:
     with_tricks = observed_tricks(
         digits.features, digits.labels, classes=digits.classes, seed=seed, steps=steps
     )
-    for name, batch, shown in with_tricks:
+    by_others = observed_optimizers(
+        digits.features, digits.labels, classes=digits.classes, seed=seed, steps=steps
+    )
+    for name, batch, shown in (*with_tricks, *by_others):
         yield Observation(name, batch, None, shown)

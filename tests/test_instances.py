@@ -73,6 +73,14 @@ INSTANCES = {
     "z_loss_step": STEP | {"zeta": 0.125},
     "capped_step": STEP | {"cap": 30.0},
     "biased_step": STEP | {"biases": [0.5, -0.25, 3.0]},
+    "momentum_run": STEADY
+    | {name: STEP[name] for name in ("step_size", "weight_decay", "curvature")}
+    | {"momentum": 0.9},
+    "adam_step": STEP | {"epsilon": 0.125},
+    "adam_run": STEADY
+    | {"step_size": [0.5, 0.25], "weight_decay": 0.25, "beta1": 0.9, "beta2": 0.95}
+    | {"epsilon": 0.125, "gradient_bound": 2.0},
+    "preconditioned_step": STEP | {"preconditioner": [0.5, 2.0]},
 }
 """A well-formed instance of every domain, in plain numbers."""
 FIELDS = [(name, field) for name, values in INSTANCES.items() for field in values]
@@ -346,6 +354,13 @@ BAD_IN = [
     ("steady_run", "weights", [[1, 2], [3, 4]], "K = 2", "K >= 3"),
     ("steady_run", "step_size", 0.5, "shape ()", "[T]"),
     ("steady_run", "weight_decay", [0.5, 0.5], "shape (2,)", "number"),
+    ("momentum_run", "momentum", -0.5, "-0.5", "negative", ">= 0"),
+    ("momentum_run", "labels", [[2, 2], [2, 5]], "5", "out of range"),
+    ("adam_step", "epsilon", 0.0, "0.0", "> 0", "1e-8"),
+    ("adam_run", "beta1", 1.0, "1.0", "< 1"),
+    ("adam_run", "beta2", 0.0, "0.0", "> 0 and < 1"),
+    ("adam_run", "epsilon", -1.0, "-1.0", "> 0"),
+    ("preconditioned_step", "preconditioner", [0.5, 0.0], "0.0", "not positive"),
     ("probe_run", "labels", [[2, 2], [2, 7]], "7", "out of range"),
     ("probe_run", "probe", [[1.0, 2.0]], "shape (1, 2)", "[n]"),
     ("loss_step", "labels", [2, 3], "3", "out of range"),

@@ -68,6 +68,10 @@ DERIVED = {
     "loss_step": ("gradient", "smoothed", "tempered", "masked", "twin_gradient"),
     "z_loss_step": ("factor", "means", "trace", "next_weights", "next_difference"),
     "capped_step": ("pair_probabilities", "trace", "pair_gradient", "next_weights"),
+    "momentum_run": ("decay", "target_mass"),
+    "adam_step": ("gradient", "update", "next_difference", "residual", "velocity"),
+    "adam_run": ("decay", "last_update", "largest_update", "any_update"),
+    "preconditioned_step": ("trace", "next_difference", "next_weights"),
     "biased_step": ("trace", "means", "next_weights", "next_difference", "cross_entropy"),
 }
 

@@ -202,6 +202,10 @@ class BallOps:
     def sqrt(self, x: BallArray) -> BallArray:
         return self._map(lambda v: v.sqrt(), x.balls)
 
+    def root_of_squares(self, x: BallArray) -> BallArray:
+        # A square of a ball around 0 reaches below 0, where sqrt would be NaN; a sum of squares does not.
+        return self._map(lambda v: v.nonnegative_part().sqrt(), x.balls)
+
     def abs(self, x: BallArray) -> BallArray:
         return self._map(abs, x.balls)
 
@@ -222,9 +226,7 @@ class BallOps:
         return BallArray(np.stack(arrays, axis=axis), self.bits)
 
     def norm(self, x: BallArray, axis: int = -1) -> BallArray:
-        # A square of a ball around 0 reaches below 0, where sqrt would be NaN; a sum of squares does not.
-        squares = self.sum(x * x, axis=axis)
-        return self._map(lambda v: v.nonnegative_part().sqrt(), squares.balls)
+        return self.root_of_squares(self.sum(x * x, axis=axis))
 
     def logsumexp(self, x: BallArray, axis: int = -1) -> BallArray:
         # Arb's exponents are unbounded, so no shift is needed against overflow.

@@ -22,7 +22,7 @@ class FloatOps:
     log = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
     tanh = staticmethod(np.tanh)
-    sqrt = staticmethod(np.sqrt)
+    sqrt = root_of_squares = staticmethod(np.sqrt)
     abs = staticmethod(np.abs)
     maximum = staticmethod(np.maximum)
 

@@ -150,8 +150,8 @@ class AdamRun(Batch):
 
     @property
     def nontrivial(self) -> np.ndarray:
-        """Float runs that move ``D``."""
-        return np.any(self.difference(-1) != self.difference(0), axis=-1)
+        """Float runs whose last step moves the first entries of rows u and v differently."""
+        return self.last_update[..., 0, 0] != self.last_update[..., 1, 0]
 
 
 class AdamRunDomain(RunDomain):

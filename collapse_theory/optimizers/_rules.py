@@ -59,9 +59,9 @@ def adam_update(
     ops: Any, first: Array, second: Array, *, beta1: Array, beta2: Array, epsilon: Array, count: Any
 ) -> Array:
     """``m_hat/(sqrt(v_hat) + eps)`` after ``count`` >= 1 steps, with ``m_hat = m/(1 - beta1^count)`` and
-    ``v_hat = v/(1 - beta2^count)``. ``ops`` (or any module) provides ``sqrt``."""
+    ``v_hat = v/(1 - beta2^count)``. ``ops`` is the arithmetic."""
     mean = first / (1 - beta1**count)
-    return mean / (ops.sqrt(second / (1 - beta2**count)) + epsilon)
+    return mean / (ops.root_of_squares(second / (1 - beta2**count)) + epsilon)
 
 
 def adam(

@@ -21,7 +21,10 @@ def of(claim, *values, name=""):
 
 EVERY = pytest.mark.parametrize("claim_id", [of(c, c.id) for c in CLAIMS.values()])
 
-NOT_KNOWN_NECESSARY: dict[tuple[str, str], str] = {}
+NOT_KNOWN_NECESSARY: dict[tuple[str, str], str] = {
+    ("nesterov", "some_momentum"): "without momentum the claim is contraction, which holds",
+    ("constant_sign", "betas"): "C_T is a finite sum for any betas but b1^2 = b2",
+}
 """Hypotheses (claim id, hypothesis id) without a witness, each with the reason why that is so."""
 
 

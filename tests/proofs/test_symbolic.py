@@ -422,7 +422,7 @@ EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
                     "",
                 ),
             ],
-            "fixed by the induction hypothesis",
+            "fixed by the assumption",
         ),
         (
             [

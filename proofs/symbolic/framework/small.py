@@ -60,7 +60,7 @@ class Small:
         if not node.args:
             return node
         args = [self._evaluate(argument, values) for argument in node.args]
-        if isinstance(node, (Abs, Max)) and any(argument.count_ops() > LONG for argument in args):
+        if isinstance(node, (Abs, Max)) and any(map(_is_long, args)):
             return node.func(*args, evaluate=False)
         return node.func(*args)
 
@@ -78,6 +78,10 @@ class Small:
             values = {**self._sizes, **dict(zip(pattern, indices, strict=True))}
             self._known[name, indices] = self._evaluate(definition.rhs, values)
         return self._known[name, indices]
+
+
+def _is_long(argument: Expr) -> bool:
+    return hasattr(argument, "count_ops") and argument.count_ops() > LONG
 
 
 def real(name: str) -> Symbol:
