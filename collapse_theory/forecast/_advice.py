@@ -112,9 +112,9 @@ def remedies(setup: TrainingSetup) -> tuple[Remedy, ...]:
         Remedy("freeze", "no movement", "rows must be put back after every step", OBSERVED),
         told(
             "no decay",
-            "norms stay up",
-            "the gradient still acts",
-            "no_decay_nonexpansive",
+            "differences outside the features' span stay",
+            "the rest shrinks",
+            "no_decay_orthogonal",
             NOT_KNOWN,
         ),
         told("less decay", "slower as 1/lambda", "less regularisation", "collapse_time", NOT_KNOWN),

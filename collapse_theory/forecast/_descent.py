@@ -90,8 +90,12 @@ def _upper(setup: TrainingSetup, decay: Decay, most: float) -> Finding:
 
 
 def _lower(kept: float, curvature: float) -> Finding:
-    amount = f"at least {share(kept)}" if kept >= 1e-9 else "next to nothing for certain"
-    text = f"they keep {amount} of it (factors 1 - eta (lam + T), T = {plain(curvature)})"
+    kind = f"factors 1 - eta (lam + T), T = {plain(curvature)}"
+    text = (
+        f"it keeps at least {share(kept)} of it ({kind})"
+        if kept >= 1e-9
+        else f"practically none ({kind})"
+    )
     return proved("lower bound", text, "lower_bound", "trajectory")
 
 

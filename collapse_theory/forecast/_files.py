@@ -27,19 +27,13 @@ RENAMED = {
 }
 """Other names of fields, from ``TrainingArguments`` and from a model's config.json."""
 
-TRAINER = frozenset(
-    {
-        "max_steps",
-        "lr_scheduler_type",
-        "optim",
-        "adam_beta1",
-        "adam_beta2",
-        "adam_epsilon",
-        "warmup_ratio",
-    }
+TRAINER = ("max_steps", "lr_scheduler_type", "optim", "adam_beta1", "adam_beta2", "adam_epsilon")
+"""Names that only Hugging Face's ``TrainingArguments`` has: where one is given, its defaults count."""
+TRAINER_DEFAULTS = (
+    ("optim", "optimizer", "adamw_torch"),
+    ("lr_scheduler_type", "schedule", "linear"),
+    ("learning_rate", "learning_rate", 5e-5),
 )
-"""Names that only Hugging Face's ``TrainingArguments`` has: then its defaults count."""
-TRAINER_DEFAULTS = {"optim": "adamw_torch", "lr_scheduler_type": "linear", "learning_rate": 5e-5}
 
 ADAMW = ("adamw_torch", "adamw_torch_fused", "adamw_torch_xla", "adamw_hf", "adamw_apex_fused")
 SCHEDULE_NAMES = {"warmup_stable_decay": "wsd", "cosine_with_min_lr": "cosine"}
@@ -96,62 +90,59 @@ def _yaml(path: Path) -> Any:
 
 
 def setup_from(config: Mapping[str, Any], **changes: Any) -> Reading:
-    """The setup in a mapping; ``changes`` are fields of :class:`TrainingSetup` and win."""
-    unknown = [name for name in changes if name not in OWN]
+    """The setup in a mapping; ``changes`` have the same names and win."""
+    values, ignored = _translated(config)
+    wanted, unknown = _translated(changes)
     if unknown:
-        raise InputError(f"forecast: {unknown[0]!r} is no field of TrainingSetup")
-    given = {str(name): value for name, value in config.items() if value is not None}
+        raise InputError(f"forecast: {unknown[0].partition(':')[0]!r} is no field of TrainingSetup")
+    if "warmup_steps" in wanted:
+        values.pop("warmup_ratio", None)
+    elif "warmup_ratio" in wanted:
+        values.pop("warmup_steps", None)
+    values.update(wanted)
     assumed = []
-    if TRAINER & set(given):
-        for name, value in TRAINER_DEFAULTS.items():
-            own = {"optim": "optimizer", "lr_scheduler_type": "schedule"}.get(name, name)
-            if not {name, own} & set(given) and own not in changes:
-                given[name] = value
+    if set(TRAINER) & set(config):
+        for name, own, value in TRAINER_DEFAULTS:
+            if own not in values:
+                values.update(_translated({name: value})[0])
                 assumed.append(f"{name}: {value}, the Trainer's default")
-    values, ignored = _values(given, changes)
+    if {"adam_beta1", "adam_beta2"} & set(values):
+        values["betas"] = (values.pop("adam_beta1", 0.9), values.pop("adam_beta2", 0.999))
     for name in ("optimizer", "learning_rate", "steps"):
         if name not in values:
             also = {"optimizer": " (or optim)", "steps": " (or max_steps above 0)"}.get(name, "")
             raise InputError(f"{name}: not given; add it{also}")
+    _warmup(values, ignored)
     return Reading(TrainingSetup(**values), tuple(ignored), tuple(assumed))
 
 
-def _values(given: dict[str, Any], changes: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Fields of a setup, and the ignored keys."""
+def _translated(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Fields of a setup (and the three names that become fields together with others), and the ignored keys."""
     values: dict[str, Any] = {}
     ignored: list[str] = []
     for key, value in given.items():
         name = RENAMED.get(key, key)
+        if value is None or (key == "max_steps" and value == -1):  # -1 stands for "by epochs"
+            continue
         if key in SPECIAL:
             SPECIAL[key](values, value, ignored)
-        elif name in OWN:
+        elif name in OWN or name in ("adam_beta1", "adam_beta2", "warmup_ratio"):
             values[name] = _number(value)
-        elif key not in ("adam_beta1", "adam_beta2", "warmup_ratio"):
-            ignored.append(f"{key}: {WHY_IGNORED[key]}" if key in WHY_IGNORED else key)
-    steps = values.get("steps")
-    if isinstance(steps, int) and steps <= 0 and "max_steps" in given:
-        del values["steps"]  # -1 stands for "by epochs"
-    betas = [given.get(f"adam_beta{k}", default) for k, default in ((1, 0.9), (2, 0.999))]
-    if {"adam_beta1", "adam_beta2"} & set(given):
-        values["betas"] = tuple(map(_number, betas))
-    if isinstance(values.get("betas"), list):
-        values["betas"] = tuple(values["betas"])
-    values.update(changes)
-    if "warmup_steps" not in changes:
-        _warmup(values, given.get("warmup_ratio"), ignored)
+        else:
+            ignored.append(f"{key}: {WHY_IGNORED[key]}" if key in WHY_IGNORED else str(key))
     return values, ignored
 
 
-def _warmup(values: dict[str, Any], ratio: Any, ignored: list[str]) -> None:
+def _warmup(values: dict[str, Any], ignored: list[str]) -> None:
     """Warm-up steps, from a ratio where that is how they are given; the Trainer's "constant" has none."""
-    warm, steps = values.get("warmup_steps", 0), values.get("steps")
-    if isinstance(warm, float) and 0 < warm < 1:  # newer versions take a ratio here
+    warm, ratio = values.pop("warmup_steps", 0), values.pop("warmup_ratio", None)
+    if isinstance(warm, float) and 0 < warm < 1:  # newer versions of the Trainer take a ratio here
         ratio, warm = warm, 0
     if isinstance(warm, float) and warm == int(warm):
         warm = int(warm)
-    if not warm and ratio and steps is not None:
-        ratio = real("warmup_ratio", _number(ratio), most=1)
-        warm = math.ceil(integer("steps", steps, least=1) * ratio)
+    if not warm and ratio:
+        ratio = real("warmup_ratio", ratio, most=1)
+        warm = math.ceil(integer("steps", values["steps"], least=1) * ratio)
     if warm and values.get("schedule", "constant") == "constant":
         ignored.append("warm-up: the schedule 'constant' has none; 'constant_with_warmup' has")
         warm = 0

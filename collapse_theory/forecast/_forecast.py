@@ -190,8 +190,8 @@ def decay_line(forecast: Forecast) -> str:
         return "no weight decay: the decay product is 1"
     peak = "" if setup.constant_rate else " at the peak learning rate"
     if setup.momentum:
-        times = plain(1 / (1 - setup.momentum))
-        return f"decay at every step: eta lam = {plain(forecast.numbers['largest_eta_lambda'])}{peak}, about {times} times that with momentum"
+        delta, times = forecast.numbers["largest_eta_lambda"], 1 / (1 - setup.momentum)
+        return f"eta lam = {plain(delta)}{peak}; with momentum decay is about {plain(times)} times that a step"
     words = (
         f"decay product {share(forecast.numbers['decay_product'])}; half-life {count(half)}{peak}"
     )

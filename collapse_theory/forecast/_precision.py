@@ -45,8 +45,8 @@ class Floor:
 def floor_of(setup: TrainingSetup, decay: Decay) -> Floor:
     """The floor under the decay of this run.
 
-    The claim is about one rounding of ``w (1 - eta lam)``, which is AdamW's decay. SGD rounds ``lam w`` first, which moves the
-    thresholds by one rounding of themselves.
+    The claim is about one rounding of ``w (1 - eta lam)``, which is AdamW's decay. SGD rounds ``lam w`` first, which moves
+    the thresholds by one rounding of themselves.
     """
     copied = setup.master_weights and setup.dtype != "float32"
     dtype = "float32" if copied else setup.dtype

@@ -123,8 +123,9 @@ class TrainingSetup:
             raise InputError(
                 f"betas: got {self.betas!r:.60}, expected two numbers, such as (0.9, 0.999)"
             )
-        for beta in self.betas:
-            real("betas", beta, below=1)
+        object.__setattr__(
+            self, "betas", tuple(real("betas", beta, below=1) for beta in self.betas)
+        )
         self._check_together()
 
     def _check_together(self) -> None:
