@@ -72,14 +72,6 @@ def circumstances(setup: TrainingSetup) -> list[Finding]:
                 "for tokens that occur nowhere",
             )
         )
-    if setup.gradient == "zero" and setup.optimizer == "sgd" and not setup.momentum:
-        found.append(
-            proved(
-                "directions",
-                "rows with masked logits decay by one common factor: cosines do not change",
-                "masked_logits",
-            )
-        )
     if setup.gradient == "softmax" and setup.loss is not None and setup.curvature is not None:
         found.append(
             proved(

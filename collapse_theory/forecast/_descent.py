@@ -26,6 +26,8 @@ def descent(setup: TrainingSetup, decay: Decay) -> Bounds:
     peak = float(decay.eta.max())
     if curvature is None:
         return _radius_unknown(setup, peak)
+    if setup.gradient == "zero":
+        return _zero_gradient(decay)
     most = largest_rate(lam, curvature)
     met = peak <= most
     lower = np.exp(log_product(np.minimum(decay.eta * (lam + curvature), 1.0)))[decay.states]
@@ -43,6 +45,16 @@ def descent(setup: TrainingSetup, decay: Decay) -> Bounds:
     findings += _time(setup, decay, met, numbers) + _reset(setup, curvature, peak, numbers)
     verdict = _verdict(setup, decay, most)
     return Bounds(verdict, tuple(findings), numbers, decay.product if met else None, lower)
+
+
+def _zero_gradient(decay: Decay) -> Bounds:
+    """Rows whose gradient is 0, as with masked logits: one common factor."""
+    kept = share(decay.total)
+    text = f"rows decay to {kept}, all by the same factor: cosines do not change"
+    verdict = f"Unseen rows shrink to {kept} by weight decay alone; their directions stay as they are: no collapse."
+    numbers = {"upper": decay.total, "lower": decay.total}
+    found = (proved("decay", text, "masked_logits"),)
+    return Bounds(verdict, found, numbers, decay.product, decay.product)
 
 
 def _radius_unknown(setup: TrainingSetup, peak: float) -> Bounds:
