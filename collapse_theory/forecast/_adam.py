@@ -13,6 +13,10 @@ from ._setup import TrainingSetup
 __all__ = ["adam", "drift", "update_bound"]
 
 
+HALF_NOTHING = 2.0**-25
+"""Half of float16's smallest number: what is no larger rounds to 0."""
+
+
 def update_bound(beta1: float, beta2: float) -> float | None:
     """C with ``|m_hat|/(sqrt(v_hat) + eps) <= C`` at all times, for any gradients; None unless ``beta1^2 < beta2``."""
     if beta1 * beta1 >= beta2:
@@ -154,6 +158,9 @@ def _zero_gradient(setup: TrainingSetup, decay: Decay) -> Bounds:
             "unseen means unseen since the optimiser's state began"
         )
         findings.append(observed("late gradient", text))
+    if setup.dtype == "float16" and not setup.master_weights and setup.epsilon <= HALF_NOTHING:
+        text = f"epsilon {setup.epsilon:g} is 0 in float16: a row with gradient 0 becomes NaN at the first step (0/0)"
+        findings.append(observed("epsilon", text))
     if setup.optimizer == "adam" and setup.weight_decay:
         verdict = "Unseen rows move towards 0 by about one learning rate per step, whatever the weight decay is."
         return Bounds(verdict, (_coupled(), *findings), numbers)

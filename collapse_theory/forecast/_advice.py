@@ -104,8 +104,8 @@ def remedies(setup: TrainingSetup) -> tuple[Remedy, ...]:
         Remedy("freeze", "no movement", "rows must be put back after every step", OBSERVED),
         told(
             "no decay",
-            "differences outside the features' span stay",
-            "the rest shrinks",
+            "what no feature sees stays",
+            "the rest can shrink",
             "no_decay_orthogonal",
             NOT_KNOWN,
         ),
@@ -119,8 +119,8 @@ def remedies(setup: TrainingSetup) -> tuple[Remedy, ...]:
         ),
         Remedy(
             "copy",
-            "trained rows, at the end",
-            "k copies carry k times the mass",
+            "trained rows at the end",
+            "k have k times the mass",
             PROVED,
             ("indistinguishable",),
         ),

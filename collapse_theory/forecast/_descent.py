@@ -156,7 +156,7 @@ def _time(setup: TrainingSetup, decay: Decay, met: bool, numbers: dict) -> list[
     if math.isfinite(enough):
         text = f"{count(max(1.0, enough))}{rate} are enough to come within {what}"
         found.append(proved("time", text, "collapse_time"))
-    if math.isfinite(needed) and gap < 1:
+    if 1 < needed < math.inf and gap < 1:
         text = f"at least {count(needed)}{rate} are needed to come within {what}"
         found.append(proved("time", text, "collapse_time_needed"))
     return found

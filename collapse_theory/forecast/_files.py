@@ -39,8 +39,8 @@ ADAMW = ("adamw_torch", "adamw_torch_fused", "adamw_torch_xla", "adamw_hf", "ada
 SCHEDULE_NAMES = {"warmup_stable_decay": "wsd", "cosine_with_min_lr": "cosine"}
 
 WHY_IGNORED = {
-    "bf16": "autocast computes in bfloat16 and leaves the weights as loaded; dtype says how that is",
-    "fp16": "autocast computes in float16 and leaves the weights as loaded; dtype says how that is",
+    "bf16": "autocast leaves the weights as they were loaded; dtype says how that is",
+    "fp16": "autocast leaves the weights as they were loaded; dtype says how that is",
     "gradient_accumulation_steps": "steps are optimiser steps already",
     "max_grad_norm": "clipping by norm lowers the curvature T and does not touch decay",
     "num_train_epochs": "steps count instead",

@@ -40,7 +40,8 @@ class Forecast:
         diagnosis: how to tell decay from collapse in a run.
         remedies: what keeps rows apart, and the price of each.
         states: numbers of steps taken [S].
-        decay_product: ``prod |1 - eta_t lam|`` [S]. Whether it bounds the distance is for ``upper`` to say.
+        decay_product: ``prod |1 - eta_t lam|`` [S], 1 for Adam, whose weight decay is no factor.
+            Whether it bounds the distance is for ``upper`` to say.
         upper: a proved bound from above [S], in exact arithmetic; None where there is none.
         lower: the same from below.
         floor: where the rounding of the weights stops decay.
@@ -186,6 +187,8 @@ def _numbers(setup: TrainingSetup, decay: Decay, floor: Floor) -> dict[str, Any]
 def decay_line(forecast: Forecast) -> str:
     """The decay product and its half-life in words."""
     setup, half = forecast.setup, forecast.numbers["half_life_steps"]
+    if setup.optimizer == "adam" and setup.weight_decay:
+        return "no decay by a factor: Adam takes weight decay into the gradient that it normalises"
     if half is None:
         return "no weight decay: the decay product is 1"
     peak = "" if setup.constant_rate else " at the peak learning rate"

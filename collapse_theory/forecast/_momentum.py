@@ -37,17 +37,20 @@ def momentum_bound(
 ) -> MomentumBound | None:
     """The bound for torch's SGD (decay inside the gradient); None where the roots are not real and distinct."""
     beta, decayed = momentum, learning_rate * weight_decay
+    # total^2 - 4 q, written so that no difference of near numbers is squared.
     if nesterov:
         c = 1 - decayed
         total, q = (1 + beta) * c, beta * c
-        if c <= 0 or (1 + beta) ** 2 * c <= 4 * beta:
-            return None
+        square_root = c * ((1 - beta) ** 2 - (1 + beta) ** 2 * decayed)
     else:
         total, q = 1 + beta - decayed, beta
-        if decayed >= (1 - math.sqrt(beta)) ** 2:
-            return None
-    root = math.sqrt(total * total - 4 * q)
-    high, low = (total + root) / 2, (total - root) / 2
+        square_root = (1 - beta) ** 2 - (2 * (1 + beta) - decayed) * decayed
+    # Beyond the larger root of the coupled form, total < 0, the roots are real again, and negative.
+    if square_root <= 0 or total <= 0:
+        return None
+    root = math.sqrt(square_root)
+    high = min((total + root) / 2, 1.0)
+    low = q / high
     if not nesterov:
         square = total * (total * (1 + beta) - 4 * beta) / (root * root)
         return MomentumBound(high, math.sqrt(square), 2 * root * root / total)

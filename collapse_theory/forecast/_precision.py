@@ -56,9 +56,9 @@ def floor_of(setup: TrainingSetup, decay: Decay) -> Floor:
         found = (observed("precision", text),) if largest else ()
         return Floor(dtype, 0.0, 0.0, 0.0, 0.0, None, found)
     stalls, partly = 2.0 ** -(bits + 1), 2.0**-bits
-    if setup.momentum or setup.optimizer == "adam":
-        # Decay comes through the buffer or the moments: no single factor is rounded.
-        text = f"where rounding to {dtype} stops decay that comes through momentum or moments"
+    if setup.momentum:
+        # Decay comes through the buffer: no single factor is rounded.
+        text = f"where rounding to {dtype} stops decay that comes through momentum"
         unknown = (not_known("precision", text),) if 0 < largest < partly else ()
         return Floor(dtype, stalls, partly, 0.0, 0.0, None, unknown)
     stalled = float(np.mean(decay.delta <= stalls)) if largest else 0.0

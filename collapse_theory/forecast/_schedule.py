@@ -59,7 +59,7 @@ class Decay:
 
     Attributes:
         eta: learning rates [steps].
-        delta: ``eta_t lam`` [steps].
+        delta: ``eta_t lam`` [steps]; 0 for Adam, whose weight decay is no factor.
         states: numbers of steps taken, 0 to steps, about 200 of them [S].
         product: ``prod |c_t|`` at those states [S].
         half_life: steps after which the largest factor alone would leave a half; infinite without decay.
@@ -82,7 +82,8 @@ class Decay:
 def decay_of(setup: TrainingSetup) -> Decay:
     """What weight decay alone does over the run."""
     eta = learning_rates(setup)
-    delta = eta * setup.weight_decay
+    # Adam takes weight decay into its normalised gradient, where it is no factor.
+    delta = eta * (0.0 if setup.optimizer == "adam" else setup.weight_decay)
     logs = log_product(delta)
     states = states_of(setup.steps)
     gone = int(np.searchsorted(-logs, -math.log(SMALL))) if (delta <= 1).all() else len(logs)

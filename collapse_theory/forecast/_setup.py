@@ -141,6 +141,11 @@ class TrainingSetup:
             raise InputError("nesterov: needs momentum above 0")
         if self.radius is not None and self.norm_gamma is not None:
             raise InputError("radius, norm_gamma: two radii; give one of them")
+        if self.optimizer != "adam" and self.learning_rate * self.weight_decay > 2:
+            product = self.learning_rate * self.weight_decay
+            raise InputError(
+                f"learning_rate, weight_decay: their product is {product:g}; above 2 decay alone lets weights grow"
+            )
         if self.norm_gamma is not None and self.hidden_size is None:
             raise InputError("norm_gamma: the radius of a normalised feature needs hidden_size too")
 

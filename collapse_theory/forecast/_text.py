@@ -23,7 +23,8 @@ def text(forecast: Forecast) -> str:
     from ._forecast import decay_line
 
     lines = [*_folded("", forecast.verdict), "", *_folded("  ", _setup_line(forecast))]
-    lines += _folded("  ", decay_line(forecast))
+    if forecast.setup.gradient in ("softmax", "zero"):
+        lines += _folded("  ", decay_line(forecast))
     for status in (PROVED, OBSERVED, NOT_KNOWN):
         found = [finding for finding in forecast.findings if finding.status == status]
         if found:
