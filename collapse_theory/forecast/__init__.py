@@ -17,13 +17,14 @@ from ._adam import drift, update_bound
 from ._descent import largest_rate
 from ._files import Reading, read_config, read_setup
 from ._finding import Finding
-from ._forecast import SCHEMA, Forecast, forecast
+from ._forecast import NUMBERS, SCHEMA, Forecast, forecast
 from ._momentum import MomentumBound, momentum_bound
 from ._precision import Floor
 from ._schedule import learning_rates
 from ._setup import TrainingSetup
 
 __all__ = [
+    "NUMBERS",
     "SCHEMA",
     "Finding",
     "Floor",

@@ -56,6 +56,7 @@ def adam(setup: TrainingSetup, decay: Decay) -> Bounds:
     else:
         findings += _ball(setup, decay, constant, numbers, decoupled)
         upper = _relative(setup, decay, constant, decoupled)
+        numbers["upper"] = None if upper is None else float(upper[-1])
     findings += _speed(setup)
     return Bounds(_verdict(setup, decay, numbers), tuple(findings), numbers, upper)
 

@@ -21,10 +21,38 @@ from ._precision import Floor, floor_of
 from ._schedule import Decay, decay_of
 from ._setup import TrainingSetup
 
-__all__ = ["SCHEMA", "Forecast", "forecast"]
+__all__ = ["NUMBERS", "SCHEMA", "Forecast", "forecast"]
 
 SCHEMA = 1
 """Of the JSON; grows when a key changes its meaning or goes."""
+
+
+NUMBERS = {
+    "decay_product": "prod |1 - eta_t lam| over the run",
+    "largest_eta_lambda": "the largest eta_t lam",
+    "half_life_steps": "steps in which decay at the largest rate halves a row",
+    "thousandth_step": "the first step at which the decay product is 1/1000 or less",
+    "feature_radius": "r",
+    "initial_distance": "about how far apart two fresh rows are",
+    "curvature": "T",
+    "condition_met": "whether the learning rate is within the claim's condition",
+    "upper": "the proved bound from above at the end, relative to the start",
+    "lower": "the same from below",
+    "largest_learning_rate": "2/(2 lam + T): up to it contraction holds",
+    "largest_radius": "the radius up to which the learning rate is within the condition, where r is not given",
+    "fitting_learning_rate": "a learning rate within momentum's condition",
+    "rate": "with momentum: the factor of a step",
+    "constant": "with momentum: the factor before the rates",
+    "steps_enough": "steps that are enough for the wanted distance, or a thousandth",
+    "steps_needed": "steps that are needed for it",
+    "reset_period": "the longest period of resets that keeps the wanted distance",
+    "update_bound": "C, the largest update of Adam in learning rates",
+    "ball_kept": "the share of the largest entry at the start that the ball adds to its radius",
+    "ball_radius": "the radius of the ball, for every entry of the difference",
+    "late_drift": "how far one late gradient moves a row, in learning rates",
+    "precision": "where rounding stops decay",
+}
+"""The names in :attr:`Forecast.numbers`; None where a number does not apply, is infinite or not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +70,12 @@ class Forecast:
         states: numbers of steps taken [S].
         decay_product: ``prod |1 - eta_t lam|`` [S], 1 for Adam, whose weight decay is no factor.
             Whether it bounds the distance is for ``upper`` to say.
-        upper: a proved bound from above [S], in exact arithmetic; None where there is none.
+        upper: a proved bound from above [S], in exact arithmetic; None where there is none. For Adam and AdamW it takes the
+            distance at the start to be ``sqrt(2 n)`` times ``initial_scale``.
         lower: the same from below.
         floor: where the rounding of the weights stops decay.
-        numbers: what the statements rest on, by name.
+        numbers: what the statements rest on, by the names of ``collapse_theory.forecast.NUMBERS``; None where a number does
+            not apply or is not known.
         ignored: keys of the file that play no part, a line each.
         assumed: what the file left open, a line each.
     """
@@ -113,6 +143,8 @@ def forecast(config: TrainingSetup | Mapping[str, Any], **changes: Any) -> Forec
     if setup.weight_decay == 0 and setup.optimizer == "sgd" and setup.gradient == "softmax":
         findings += [] if setup.momentum else [slow_without_decay()]
     verdict = bounds.verdict
+    if setup.tied and setup.gradient == "softmax":
+        verdict += " This is for tokens that do not occur in the input either."
     moved = setup.gradient in ("softmax", "zero")
     if moved:
         findings += floor.findings
@@ -130,7 +162,7 @@ def forecast(config: TrainingSetup | Mapping[str, Any], **changes: Any) -> Forec
         bounds.upper,
         bounds.lower,
         floor,
-        _numbers(setup, decay, floor) | bounds.numbers,
+        dict.fromkeys(NUMBERS) | _numbers(setup, decay, floor) | bounds.numbers,
         reading.ignored,
         reading.assumed,
     )
@@ -172,6 +204,7 @@ def _numbers(setup: TrainingSetup, decay: Decay, floor: Floor) -> dict[str, Any]
         "half_life_steps": finite(decay.half_life),
         "thousandth_step": decay.thousandth,
         "feature_radius": setup.feature_radius,
+        "curvature": setup.curvature,
         "initial_distance": setup.initial_distance,
         "precision": {
             "dtype": floor.dtype,

@@ -56,7 +56,7 @@ def momentum_bound(
         return MomentumBound(high, math.sqrt(square), 2 * root * root / total)
     c = 1 - decayed
     square = (total * (1 + beta) - 2 * beta) * (c * (1 + beta**2) - 2 * beta)
-    square /= total * total - 4 * beta * c
+    square /= root * root
     n_high, n_low = (1 + beta) * high - beta, (1 + beta) * low - beta
     most = 2 * high * root**2 / (n_high * root + 2 * high * n_low)
     return MomentumBound(high, math.sqrt(square), most)

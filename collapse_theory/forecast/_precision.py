@@ -45,8 +45,8 @@ class Floor:
 def floor_of(setup: TrainingSetup, decay: Decay) -> Floor:
     """The floor under the decay of this run.
 
-    The claim is about one rounding of ``w (1 - eta lam)``, which is AdamW's decay. SGD rounds ``lam w`` first, which moves
-    the thresholds by one rounding of themselves.
+    The claim is about one rounding of ``w (1 - eta lam)``, which is AdamW's decay. SGD rounds ``lam w`` and its product with
+    eta before, so that decay can be larger by some roundings than asked for: the floor holds below that margin.
     """
     copied = setup.master_weights and setup.dtype != "float32"
     dtype = "float32" if copied else setup.dtype
@@ -61,16 +61,18 @@ def floor_of(setup: TrainingSetup, decay: Decay) -> Floor:
         text = f"where rounding to {dtype} stops decay that comes through momentum"
         unknown = (not_known("precision", text),) if 0 < largest < partly else ()
         return Floor(dtype, stalls, partly, 0.0, 0.0, None, unknown)
-    stalled = float(np.mean(decay.delta <= stalls)) if largest else 0.0
+    margin = 1 + 2.0 ** (2 - bits) if setup.optimizer == "sgd" else 1.0
+    stuck = decay.delta * margin <= stalls
+    stalled = float(np.mean(stuck)) if largest else 0.0
     # The scalar 1 - eta lam is rounded to float32 before AdamW multiplies by it: there all weights move or none.
     scalar_first = dtype == "float32" and setup.optimizer == "adamw"
     kept = 0.0
-    if 0 < largest <= stalls:
+    if largest > 0 and stuck.all():
         kept = 1.0
-    elif largest and not scalar_first and largest * (1 + 2.0 ** (1 - bits)) < partly:
+    elif largest and not scalar_first and largest * margin * (1 + 2.0 ** (1 - bits)) < partly:
         kept = 0.5
     # A schedule's first and last steps are always below the floor: told only where they carry decay.
-    lost = float(decay.delta[decay.delta <= stalls].sum() / decay.delta.sum()) if largest else 0.0
+    lost = float(decay.delta[stuck].sum() / decay.delta.sum()) if largest else 0.0
     told = stalled if lost > WORTH_TELLING else 0.0
     findings = _findings(dtype, bits, largest, told, scalar_first) if largest else []
     visible = None
@@ -90,7 +92,7 @@ def _findings(
 ) -> list[Finding]:
     """Which weights a step's decay moves."""
     stalls, partly = 2.0 ** -(bits + 1), 2.0**-bits
-    if largest <= stalls:
+    if stalled == 1:
         text = (
             f"weight decay moves no {dtype} weight: eta lam is at most {plain(largest)}, and up to 2^-{bits + 1} = "
             f"{plain(stalls)} the product rounds back to the weight"
