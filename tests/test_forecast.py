@@ -330,6 +330,21 @@ def test_momentums_bound_holds_in_runs_of_torch(seed, beta, nesterov, part, deca
     assert any(finding.claims == (claim,) for finding in result.findings)
 
 
+@given(st.floats(0.01, 0.98), st.booleans(), st.floats(0, 0.999), st.floats(1e-4, 1))
+def test_momentums_bound_holds_without_features(beta, nesterov, part, decay):
+    """The difference orthogonal to all features, which a factor of 1 before the rates would not bound."""
+    setup = sgd(
+        momentum=beta, nesterov=nesterov, weight_decay=decay, learning_rate=1 / decay, steps=200
+    )
+    rate = part * forecast(setup, radius=0.0).numbers["fitting_learning_rate"]
+    bounded = forecast(setup, radius=0.0, learning_rate=rate)
+    path = forecast(setup, gradient="zero", learning_rate=rate)
+    assert (path.upper <= bounded.upper * (1 + 1e-9)).all()
+    if rate > 0:
+        # The exact rate: the quotient levels off, between 1 and the constant.
+        assert path.upper[-1] / bounded.numbers["rate"] ** 200 >= 1 - 1e-9
+
+
 @pytest.mark.parametrize("nesterov", [False, True])
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 def test_momentum_without_a_gradient_is_torchs(schedule, nesterov):

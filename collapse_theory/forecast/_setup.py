@@ -144,7 +144,7 @@ class TrainingSetup:
         if self.optimizer != "adam" and self.learning_rate * self.weight_decay > 2:
             product = self.learning_rate * self.weight_decay
             raise InputError(
-                f"learning_rate, weight_decay: their product is {product:g}; above 2 decay alone lets weights grow"
+                f"learning_rate, weight_decay: their product is {product:g}; forecasts go up to 2, lower one of them"
             )
         if self.norm_gamma is not None and self.hidden_size is None:
             raise InputError("norm_gamma: the radius of a normalised feature needs hidden_size too")
