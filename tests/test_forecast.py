@@ -411,6 +411,9 @@ def test_the_constant_of_the_ball():
     assert "beta1^2" in str(result)
     large = forecast(adamw(steps=100_000))
     assert large.numbers["ball_radius"] == pytest.approx(2 * 7.27 / 0.1, rel=1e-3)
+    # Adam's gradient has lam w in it, which the bound on the loss's gradient does not count.
+    coupled = adamw(optimizer="adam", steps=100)
+    assert forecast(coupled, gradient_bound=1e-12).numbers == forecast(coupled).numbers
     tiny = forecast(adamw(steps=100_000, gradient_bound=1e-12))
     assert tiny.numbers["ball_radius"] == pytest.approx(2 * 1e-4 / 0.1, rel=1e-3)
 
@@ -477,6 +480,42 @@ def test_stochastic_rounding_has_no_floor_in_the_mean():
     assert forecast(adamw(dtype="bfloat16")).floor.kept == 1
 
 
+def test_decay_and_collapse_look_as_the_diagnosis_says():
+    """A head that is trained, one that only decays, and signSGD, which aligns rows at a constant distance."""
+
+    def looks(weight):
+        centred = weight - weight.mean(0)
+        cosine = F.cosine_similarity(weight[0], weight[1], dim=0).item()
+        inner = F.cosine_similarity(centred[0], centred[1], dim=0).item()
+        distance = (weight[0] - weight[1]).norm().item()
+        return distance, weight[:2].norm().item(), cosine, inner
+
+    def trained(step, weight, features, labels, steps=2000):
+        for _ in range(steps):
+            weight = weight.detach().requires_grad_()
+            F.cross_entropy(features @ weight.T, labels).backward()
+            weight = step(weight.detach(), weight.grad)
+        return weight
+
+    rng = np.random.default_rng(0)
+    start = torch.tensor(rng.standard_normal((6, 4)))
+    features, labels = (
+        torch.tensor(rng.standard_normal((40, 4)) + 0.5),
+        torch.tensor(rng.integers(2, 6, 40)),
+    )
+    before = looks(start)
+    decayed = looks(trained(lambda w, g: 0.999 * w, start, features, labels, steps=500))
+    assert decayed[0] / before[0] == pytest.approx(decayed[1] / before[1])
+    assert decayed[2:] == pytest.approx(before[2:])
+    collapsed = looks(trained(lambda w, g: 0.999 * w - 0.1 * g, start, features, labels))
+    assert collapsed[0] / before[0] < 0.1 * collapsed[1] / before[1]
+    assert before[3] < 0.9 < 0.99 < collapsed[3]
+
+    aligned = looks(trained(lambda w, g: w - 0.1 * g.sign(), start, features.abs(), labels))
+    assert aligned[0] == pytest.approx(before[0])
+    assert before[2] < 0.75 < 0.999 < aligned[2]
+
+
 # -------------------------------------------------------------------------------------------- files
 
 ARGUMENTS = {
@@ -507,6 +546,8 @@ def test_training_arguments_are_read():
 def test_changes_win_over_a_mapping():
     assert forecast(ARGUMENTS, steps=5, warmup_ratio=0.2).setup.warmup_steps == 1
     assert forecast(ARGUMENTS, warmup_steps=7).setup.warmup_steps == 7
+    assert forecast(ARGUMENTS | {"warmup_steps": 0.05}).setup.warmup_steps == 50
+    assert forecast(ARGUMENTS | {"warmup_steps": 5}).setup.warmup_steps == 5
     assert forecast(ARGUMENTS, schedule="linear", dtype="bf16").setup.dtype == "bfloat16"
     assert forecast({"max_steps": -1} | {"lr": "1e-3", "optim": "sgd"}, steps=3).setup.steps == 3
 

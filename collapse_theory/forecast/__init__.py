@@ -3,6 +3,10 @@
     from collapse_theory import TrainingSetup, forecast
     print(forecast(TrainingSetup(optimizer="sgd", learning_rate=0.1, weight_decay=0.01, steps=10_000, radius=3)))
 
+A :class:`TrainingSetup` goes in, or a mapping with its names or those of Hugging Face's ``TrainingArguments``; further
+arguments replace fields of it. A :class:`Forecast` comes out. Raises :class:`InputError` for a value of the wrong kind or
+out of range.
+
 The package is called as the function it is named after: ``collapse_theory.forecast(setup)`` works whether or not the package
 was imported before. Importing it loads nothing slow.
 """
@@ -10,6 +14,7 @@ was imported before. Importing it loads nothing slow.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -46,7 +51,7 @@ __all__ = [
 class _Callable(ModuleType):
     """An imported submodule becomes an attribute of its package, and would hide the function of its name there."""
 
-    def __call__(self, config: Any, **changes: Any) -> Forecast:
+    def __call__(self, config: TrainingSetup | Mapping[str, Any], **changes: Any) -> Forecast:
         return forecast(config, **changes)
 
 

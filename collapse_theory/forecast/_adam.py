@@ -76,14 +76,21 @@ def _ball(
     if setup.initial_scale is not None and reach > 2 * setup.initial_scale:
         text += f"; entries of fresh rows have standard deviation {plain(setup.initial_scale)}, so this promises nothing"
     found = [proved("ball", text, "adamw_ball")]
-    g = setup.gradient_bound
-    if g is not None:
-        bounded = constant * g / (g + constant * setup.epsilon)
+    g, bounded = setup.gradient_bound, _bounded(setup, constant)
+    if bounded is not None:
         near = _reach(setup, decay, bounded, decoupled)
         numbers["ball_radius"] = near
-        text = f"with gradient entries below {plain(g)}: plus {plain(near)} instead"
+        text = f"with gradient entries below {plain(g or 0)}: plus {plain(near)} instead"
         found.append(proved("ball", text, "adamw_eps"))
     return found
+
+
+def _bounded(setup: TrainingSetup, constant: float) -> float | None:
+    """C in view of epsilon, where the whole gradient is bounded: Adam's has ``lam w`` in it, which is not counted."""
+    g = setup.gradient_bound
+    if g is None or (setup.optimizer == "adam" and setup.weight_decay):
+        return None
+    return constant * g / (g + constant * setup.epsilon)
 
 
 def _reach(setup: TrainingSetup, decay: Decay, constant: float, decoupled: bool) -> float:
@@ -99,9 +106,7 @@ def _relative(
     ``|D_0|`` is taken as ``sqrt(2 n) std``."""
     if setup.initial_scale is None:
         return None
-    g = setup.gradient_bound
-    each = constant if g is None else constant * g / (g + constant * setup.epsilon)
-    scale = math.sqrt(2) * each / setup.initial_scale
+    scale = math.sqrt(2) * (_bounded(setup, constant) or constant) / setup.initial_scale
     if decoupled:
         return decay.product + scale / setup.weight_decay * (1 - decay.product)
     return 1 + scale * np.concatenate([[0.0], np.cumsum(decay.eta)])[decay.states]
