@@ -37,18 +37,19 @@ def momentum_bound(
 ) -> MomentumBound | None:
     """The bound for torch's SGD (decay inside the gradient); None where the roots are not real and distinct."""
     beta, decayed = momentum, learning_rate * weight_decay
-    # total^2 - 4 q, written so that no difference of near numbers is squared.
+    # total^2 - 4 q, in factors: the difference itself would cancel.
     if nesterov:
         c = 1 - decayed
         total, q = (1 + beta) * c, beta * c
-        square_root = c * ((1 - beta) ** 2 - (1 + beta) ** 2 * decayed)
+        squared = c * ((1 - beta) ** 2 - (1 + beta) ** 2 * decayed)
     else:
         total, q = 1 + beta - decayed, beta
-        square_root = (1 - beta) ** 2 - (2 * (1 + beta) - decayed) * decayed
+        near, far = (1 - math.sqrt(beta)) ** 2, (1 + math.sqrt(beta)) ** 2
+        squared = (near - decayed) * (far - decayed)
     # Beyond the larger root of the coupled form, total < 0, the roots are real again, and negative.
-    if square_root <= 0 or total <= 0:
+    if squared <= 0 or total <= 0:
         return None
-    root = math.sqrt(square_root)
+    root = math.sqrt(squared)
     high = min((total + root) / 2, 1.0)
     low = q / high
     if not nesterov:
