@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .claims import Claim, Hypothesis, all_claims, get_claim
     from .errors import InputError
     from .examination import Result, Status, Verdict, assert_claim, examine, falsify
+    from .forecast import Forecast, TrainingSetup, forecast
     from .instances import Run, Step
     from .normalization import feature_radius
     from .trajectories import LinearConfig, LinearRuns, train_linear_heads
@@ -40,7 +41,10 @@ _HOME = {
     "assert_claim": "examination",
     "examine": "examination",
     "falsify": "examination",
+    "Forecast": "forecast",
+    "TrainingSetup": "forecast",
     "feature_radius": "normalization",
+    "forecast": "forecast",
     "Run": "instances",
     "Step": "instances",
     "LinearConfig": "trajectories",
@@ -52,6 +56,7 @@ __all__ = [
     "FLOAT",
     "SYMBOLIC",
     "Claim",
+    "Forecast",
     "Hypothesis",
     "InputError",
     "LinearConfig",
@@ -60,6 +65,7 @@ __all__ = [
     "Run",
     "Status",
     "Step",
+    "TrainingSetup",
     "Verdict",
     "__version__",
     "all_claims",
@@ -68,6 +74,7 @@ __all__ = [
     "examine",
     "falsify",
     "feature_radius",
+    "forecast",
     "get_claim",
     "train_linear_heads",
 ]
@@ -77,7 +84,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{_HOME[name]}", __name__)
-    value = getattr(module, name)
+    # The package `forecast` is called as the function of its name: an imported submodule is an attribute in any case.
+    value = module if name == _HOME[name] else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,6 +1,6 @@
 """The generated parts of the documentation: written anew, or checked against what is committed.
 
-    python -m docs.generate            write the README's tables, docs/claims.md and the witness schema
+    python -m docs.generate            write the README's tables, docs/claims.md, the forecasts shown and the witness schema
     python -m docs.generate --check    exit 1 if something is out of date, naming it
     python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
     python -m docs.generate --figures  draw the README's figures anew
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from collapse_theory import Claim, all_claims, claims
+from collapse_theory import Claim, all_claims, claims, forecast
 from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import write_text
@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
 WITNESS_SCHEMA = ROOT / "collapse_theory" / "examination" / "witness.schema.json"
 FIGURES = ROOT / "docs" / "figures"
+FORECASTS = ROOT / "docs" / "pages" / "forecast"
 HEAD = 20
 """The digits run's head that the figures show: lam = 0.03 and a step size just within the condition."""
 
@@ -97,6 +98,15 @@ def derivations_table() -> str:
         said = first.partition(": ")[2] or first
         rows.append(f"| `{name}` | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(rows)
+
+
+def forecast_of(name: str) -> str:
+    """The command for one of the example setups, and what it prints."""
+    from collapse_theory.forecast import read_config
+
+    file = FORECASTS / f"{name}.json"
+    command = f"$ collapse-theory forecast {file.relative_to(ROOT).as_posix()}"
+    return f"```text\n{command}\n{forecast(read_config(file))}"
 
 
 def theorems_table() -> str:
@@ -204,7 +214,9 @@ def filled(text: str, name: str, block: str) -> str:
     pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
     replaced, count = re.subn(pattern, lambda m: m[1] + block + "\n" + m[2], text, flags=re.DOTALL)
     if count != 1:
-        raise InputError(f"the markers of {name} are missing in a README.md; put them back")
+        raise InputError(
+            f"the markers of {name} are missing in a README.md or a page; put them back"
+        )
     return replaced
 
 
@@ -214,10 +226,16 @@ def documents() -> dict[Path, str]:
     text = readme.read_text(encoding="utf-8")
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
+    text = filled(text, "forecast", forecast_of("sgd").partition("\n\nDecay or")[0] + "\n```")
+    page = FORECASTS.with_suffix(".md")
+    forecasts = page.read_text(encoding="utf-8")
+    for file in sorted(FORECASTS.glob("*.json")):
+        forecasts = filled(forecasts, file.stem, f"{forecast_of(file.stem)}\n```")
     proofs = ROOT / "proofs" / "README.md"
     proved = filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table())
     return {
         readme: text,
+        page: forecasts,
         proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),

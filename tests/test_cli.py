@@ -71,7 +71,8 @@ COMMAND = (sys.executable, "-W", "error", "-m", "collapse_theory.cli")
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["verify"], ["falsify"], ["simulate"], ["simulate", "linear"], ["plot"]]
+    "command",
+    [[], ["verify"], ["falsify"], ["simulate"], ["simulate", "linear"], ["plot"], ["forecast"]],
 )
 def test_every_help_has_an_example_that_parses(command, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -92,7 +93,9 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"collapse-theory {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [["verify"], ["falsify"], ["simulate", "linear"], ["plot"]])
+@pytest.mark.parametrize(
+    "command", [["verify"], ["falsify"], ["simulate", "linear"], ["plot"], ["forecast"]]
+)
 def test_every_command_has_the_common_options(command, capsys):
     with pytest.raises(SystemExit):
         main([*command, "--help"])

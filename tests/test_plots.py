@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from collapse_theory import files, plots
+from collapse_theory import TrainingSetup, files, forecast, plots
 from collapse_theory.claims import Claim, get_claim
 from collapse_theory.errors import InputError
 from collapse_theory.examination import Witness
@@ -33,6 +33,10 @@ from tests.ledgers import (
 #   python -m pytest tests/test_plots.py -k picture -o mpl-baseline-path= --mpl-generate-path=tests/baseline
 picture = pytest.mark.mpl_image_compare(
     style=["default", STYLE], tolerance=1.0, savefig_kwargs={"dpi": 100}
+)
+
+DESCENT = TrainingSetup(
+    optimizer="sgd", learning_rate=0.1, weight_decay=1e-3, steps=20_000, radius=0.1
 )
 
 
@@ -64,6 +68,18 @@ def test_picture_shrinkage_of_many_pairs():
 @picture
 def test_picture_curvatures(runs):
     return drawn("curvatures", plots.curvatures, runs)
+
+
+@picture
+def test_picture_forecast_of_descent():
+    return drawn("forecast", plots.forecast, forecast(DESCENT))
+
+
+@picture
+def test_picture_forecast_of_adamw():
+    """The ball, the decay product that is no bound, and the floor of bfloat16."""
+    changes = {"optimizer": "adamw", "dtype": "bfloat16", "initial_scale": 0.02}
+    return drawn("forecast", plots.forecast, forecast(DESCENT, **changes))
 
 
 @picture
@@ -291,6 +307,7 @@ def test_no_text_is_smaller_than_eight_points(kind, width, runs):
         "one_step": (plots.one_step, lemma_step()),
         "counterexample": (plots.counterexample, run_witness()),
         "histogram": (plots.ratio_histogram, entry),
+        "forecast": (plots.forecast, forecast(DESCENT)),
     }
     with plots.style():
         figure = drawn(kind, *data[kind], width=width)
@@ -323,6 +340,7 @@ def folder(tmp_path_factory, runs):
     lemma_witness().save(place / "witness.json")
     run_witness().save(place / "run_witness.json")
     files.write_json(place / "ledger.json", small_ledger())
+    files.write_json(place / "setup.json", forecast(DESCENT).to_dict())
     return place
 
 
@@ -337,6 +355,7 @@ SOURCES = [
     ("counterexample", "ledger.json", {"claim": "paper_lemma_4_1"}),
     ("counterexample", "ledger.json", {"claim": "contraction", "drop": "step_size"}),
     ("histogram", "ledger.json", {"claim": "trajectory"}),
+    ("forecast", "setup.json", {}),
 ]
 
 

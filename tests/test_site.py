@@ -69,11 +69,19 @@ def test_a_claim_that_was_not_examined_says_so():
 
 
 def test_commands_and_names_are_documented(pages, monkeypatch):
-    for command in ("verify", "falsify", "simulate linear", "plot", "export"):
+    for command in ("verify", "falsify", "simulate linear", "plot", "export", "forecast"):
         assert re.search(rf"^##+ {command}$", pages["commands.md"], re.MULTILINE)
     monkeypatch.setenv("COLUMNS", reference.COLUMNS)
     assert cli.parser().format_help().rstrip() in pages["commands.md"]
-    for name in ("Claim", "Claim.drop", "examine", "get_claim", *strategies.__all__):
+    for name in (
+        "Claim",
+        "Claim.drop",
+        "examine",
+        "forecast",
+        "TrainingSetup",
+        "get_claim",
+        *strategies.__all__,
+    ):
         assert re.search(rf"^##+ {name}$", pages["api.md"], re.MULTILINE)
     assert "``" not in pages["api.md"].replace("```", "")
     assert ":class:" not in pages["api.md"]

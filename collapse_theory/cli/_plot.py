@@ -14,14 +14,16 @@ def add(commands: Any) -> None:
         commands,
         "plot",
         _plot,
-        "draw a figure from a run, a witness or a ledger",
+        "draw a figure from a run, a witness, a ledger or a training setup",
         "collapse-theory plot shrinkage results/linear.npz -o shrinkage.pdf",
     )
     parser.add_argument(
-        "kind", metavar="KIND", help="shrinkage, curvatures, counterexample, one_step, histogram"
+        "kind",
+        metavar="KIND",
+        help="shrinkage, curvatures, counterexample, one_step, histogram, forecast",
     )
     parser.add_argument(
-        "source", metavar="FILE", help="a run (.npz), a witness or a ledger (.json)"
+        "source", metavar="FILE", help="a run (.npz), a witness, a ledger or a setup (.json)"
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="FIGURE", help=".pdf, .svg or .png"

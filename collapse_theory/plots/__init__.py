@@ -11,6 +11,7 @@ the look of the toolkit's own figures; :func:`plot` goes from a file to a file. 
 """
 
 from ._files import KINDS, Kind, plot
+from ._forecast import forecast
 from ._ledger import ratio_histogram
 from ._runs import check_head, curvatures, shrinkage
 from ._steps import one_step
@@ -29,6 +30,7 @@ __all__ = [
     "check_head",
     "counterexample",
     "curvatures",
+    "forecast",
     "one_step",
     "plot",
     "ratio_histogram",

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import files
 from ..errors import InputError
+from ._forecast import forecast
 from ._ledger import ratio_histogram
 from ._runs import curvatures, shrinkage
 from ._steps import one_step
@@ -22,7 +23,7 @@ Panels = Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure: the files it can be drawn from ("run", "witness", "ledger"), and the options it takes."""
+    """A kind of figure: the files it can be drawn from ("run", "witness", "ledger", "setup"), and the options it takes."""
 
     sources: tuple[str, ...]
     options: tuple[str, ...]
@@ -80,6 +81,7 @@ _DESCRIBED = {
     "run": "a run (.npz, from: collapse-theory simulate)",
     "witness": "a witness (.json, from: collapse-theory falsify)",
     "ledger": "a ledger (.json, from: collapse-theory verify)",
+    "setup": "a training setup (.json, for or from: collapse-theory forecast)",
 }
 
 
@@ -153,6 +155,13 @@ def _histogram(panels: Panels, path: Path, options: Mapping[str, Any]) -> None:
     ratio_histogram(panels[0], entry_of(path, options.get("claim")))
 
 
+def _forecast(panels: Panels, path: Path, options: Mapping[str, Any]) -> None:
+    from ..forecast import forecast as forecast_of
+    from ..forecast import read_config
+
+    forecast(panels[0], forecast_of(read_config(path)))
+
+
 _FROM_WITNESS = ("witness", "ledger")
 
 KINDS: dict[str, Kind] = {
@@ -167,5 +176,6 @@ KINDS: dict[str, Kind] = {
     ),
     "histogram": Kind(("ledger",), ("claim",), "ratios lhs/rhs of the sample", _histogram),
     "curvatures": Kind(("run",), ("head",), "the bounds T over a run", _curvatures),
+    "forecast": Kind(("setup",), (), "what is proved of unseen rows over a run to come", _forecast),
 }
 """Kinds of figures by name."""

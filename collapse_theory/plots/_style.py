@@ -86,6 +86,7 @@ LAYOUTS = {
     "counterexample": _Layout(2, 0.6, stacked=False, sizes=(2, 1)),
     "histogram": _Layout(1, 0.55),
     "curvatures": _Layout(1, 0.65),
+    "forecast": _Layout(1, 0.75),
 }
 
 
