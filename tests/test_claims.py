@@ -151,8 +151,9 @@ def test_symbols_and_floats_say_the_same(claim: Claim):
         if name in symbols.INTEGERS:
             values[name] = np.asarray(entries)
             continue
-        scalar = entries.ndim == 0 or name == "example_weights"
+        scalar = entries.ndim == 0 or name in ("example_weights", "preconditioner")
         number = rng.integers(1, 8, entries.shape) / 16
+        number = np.asarray({"beta1": 0.25, "beta2": 0.5}.get(name, number))
         values[name] = number if scalar else number * rng.choice([-1, 1], entries.shape)
         if name == "example_weights":
             values[name] = np.ones(entries.shape)  # of one example

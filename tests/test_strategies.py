@@ -93,6 +93,10 @@ BY_DOMAIN = {
     "capped_step": strategies.capped_steps,
     "biased_step": strategies.biased_steps,
     "steady_run": strategies.steady_runs,
+    "momentum_run": strategies.momentum_runs,
+    "adam_step": strategies.adam_steps,
+    "adam_run": strategies.adam_runs,
+    "preconditioned_step": strategies.preconditioned_steps,
     "probe_run": strategies.probe_runs,
     "reset_run": strategies.reset_runs,
 }

@@ -34,6 +34,14 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "by_pair": (1.0, 0.0),
     "tilted": (0.0,),
     "swapped": (0.0,),
+    "beta": (0.5, 0.9, 0.3, 0.0),
+    "drift": (0.5, 0.1, 0.01, 0.0),
+    "fraction": (0.5, 1.0, 0.1, 1e-3),
+    "by": (0.0,),
+    "beta1": (0.9, 0.5, 0.0),
+    "beta2": (0.95, 0.999, 0.5),
+    "epsilon_relative": (1.0, 1e-3, 1e-6),
+    "ball": (0.5, 0.1, 0.0),
 }
 """Values of the free variables that say how an instance lies to its margins, the simplest first; else :data:`SLACK`."""
 LONG_STEPS = ("step_size", "step_size_from_largest", "step_size_from_radius")
@@ -58,7 +66,10 @@ NARROWED: dict[str, dict[str, tuple[float, ...]]] = {
     "factor": {"step_fraction": (0.5, 0.1, 1e-3, 0.0)},
     "step_size_from_radius": {"step_by_radius": (1.0,)},
     "factor_at_most_one": {"zeta_relative": (0.0, -0.01, -0.1)},
-    "some_decay": {"decay_absolute": (1.0, 0.01)},
+    "some_decay": {"decay_absolute": (1.0, 0.01), "decay": (1.0, 0.01)},
+    "some_momentum": {"beta": (0.5, 0.9, 0.3)},
+    "betas": {"beta1": (0.5, 0.0, 0.7)},
+    "inside_ball": {"ball": (0.5, 0.1)},
     "long_enough": {"by_decay": (1.0,)},
     "reached": {"by_decay": (0.0, 1.0)},
 }
@@ -91,6 +102,8 @@ def value(
     if name in where.arrays:
         scale = {"fresh": np.abs(head).max() or 1.0, "seen": 1.0, "biases": 1.0}.get(name)
         entries = array(draw, template.shape) * (draw(SCALES) if scale is None else scale)
+        if name == "features" and "constant_sign" in assumed:
+            entries = np.abs(entries)
         if assumed & NONZERO and entries.ndim == 1 and not entries.any():
             entries[0] = 1.0
         return entries
