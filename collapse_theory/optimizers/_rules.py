@@ -88,7 +88,5 @@ def adam(
     kept = weights * (1 - step_size * weight_decay) if decoupled else weights
     first = beta1 * first + (1 - beta1) * slope
     second = beta2 * second + (1 - beta2) * (slope * slope)
-    update = adam_update(
-        ops, first, second, beta1=beta1, beta2=beta2, epsilon=epsilon, count=count
-    )
+    update = adam_update(ops, first, second, beta1=beta1, beta2=beta2, epsilon=epsilon, count=count)
     return kept - step_size * update, first, second
