@@ -16,6 +16,7 @@ from collapse_theory import __version__, cli
 from collapse_theory.cli import main
 from collapse_theory.examination import EFFORTS, Effort
 from collapse_theory.examination.ledger import read_ledger
+from collapse_theory.schedules import schedule
 from collapse_theory.trajectories import LinearRuns
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -582,3 +583,56 @@ def test_an_empty_hypothesis_is_unknown(call):
     status, _, err = call("falsify", "contraction", "--drop", "")
     assert status == 2
     assert "contraction" in err
+
+
+@pytest.mark.parametrize("more", ["--momentum 0.9 --nesterov", "--optimizer adamw --betas 0.8 0.9"])
+def test_simulate_with_another_optimiser_names_no_bound(call, more):
+    code, out, err = call(*shlex.split("simulate linear --quiet --steps 5 --out run.npz " + more))
+    assert (code, err) == (0, "")
+    row = json.loads(out.splitlines()[0])
+    assert row["decay_product"] is None
+    assert row["distance_last"] > 0
+    assert "plot shrinkage" not in out
+    config = LinearRuns.load("run.npz").config
+    assert (config.momentum, config.nesterov) == (
+        (0.9, True) if "nesterov" in more else (0.0, False)
+    )
+    assert config.betas == ((0.9, 0.999) if "nesterov" in more else (0.8, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "options"),
+    [
+        ("--schedule cosine --warmup 2", "cosine", {"warmup": 2}),
+        ("--warmup 3", "constant", {"warmup": 3}),
+        ("--schedule wsd --decay-steps 4", "wsd", {"decay": 4}),
+        ("--schedule wsd", "wsd", {"decay": 2}),
+        ("--schedule restarts", "restarts", {"cycles": 2}),
+    ],
+)
+def test_simulate_follows_a_schedule(call, more, name, options):
+    code, _, err = call(
+        *shlex.split("simulate linear --quiet --steps 10 --learning-rate 0.5 --out run.npz " + more)
+    )
+    assert (code, err) == (0, "")
+    wanted = schedule(name, 0.5, 10, **options)
+    assert np.allclose(LinearRuns.load("run.npz").step_size[0], wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "--optimizer lion",
+        "--optimizer adam --momentum 0.9",
+        "--nesterov",
+        "--schedule sawtooth",
+        "--warmup 999",
+        "--cycles 3",
+        "--schedule cosine --decay-steps 3",
+    ],
+)
+def test_simulate_refuses_settings_that_do_not_fit(call, more):
+    code, _, err = call(*shlex.split("simulate linear --quiet --steps 10 --out run.npz " + more))
+    assert code == 2
+    assert more.split()[0].removeprefix("--") in err
+    assert len(err.splitlines()) == 1

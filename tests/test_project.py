@@ -26,7 +26,8 @@ PACKAGE = ROOT / "collapse_theory"
 
 # Imports run one way: a module may import those before it and its own package.
 LAYERS = (
-    *("_version", "errors", "checks", "files", "arithmetic", "softmax", "optimizers", "losses"),
+    *("_version", "errors", "checks", "files", "arithmetic", "softmax", "schedules"),
+    *("optimizers", "losses"),
     "normalization",
     *("instances", "trajectories", "claims", "examination", "strategies", "forecast", "monitor"),
     *("checkpoint", "plots", "report", "cli"),

@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         kinds,
         "linear",
         _simulate_linear,
-        "train linear softmax heads by SGD, many at once, and record what happens to the unseen rows",
+        "train linear softmax heads, many at once, and record what happens to the unseen rows",
         "collapse-theory simulate linear --steps 500 --learning-rate 0.5 1.0 --weight-decay 0.01 --out run.npz",
     )
     add = linear.add_argument
@@ -82,6 +82,40 @@ def add(commands: Any) -> None:
         help="one or more (default 0.01)",
     )
     add("--decoupled", action="store_true", help="decay beside the gradient (SGDW), not in it")
+    add("--optimizer", default="sgd", help="sgd (default), adam, adamw or signsgd")
+    add("--momentum", type=nonnegative, default=0.0, metavar="B", help="of sgd (default 0)")
+    add("--dampening", type=nonnegative, default=0.0, metavar="D", help="of sgd (default 0)")
+    add("--nesterov", action="store_true", help="Nesterov's momentum, of sgd")
+    add(
+        "--betas",
+        type=nonnegative,
+        nargs=2,
+        default=[0.9, 0.999],
+        metavar=("B1", "B2"),
+        help="of adam and adamw (default 0.9 0.999)",
+    )
+    add("--epsilon", type=nonnegative, default=1e-8, help="of adam and adamw (default 1e-8)")
+    add("--amsgrad", action="store_true", help="of adam and adamw")
+    add(
+        "--schedule",
+        default="constant",
+        help="of the learning rate: constant (default), linear, cosine, wsd or restarts",
+    )
+    add(
+        "--warmup",
+        type=whole(0),
+        default=0,
+        metavar="W",
+        help="steps in which the learning rate rises from 0 (default 0)",
+    )
+    add(
+        "--decay-steps", type=whole(1), default=None, metavar="S",
+        help="last steps in which wsd goes down (default: a fifth of all, at least 1)",
+    )  # fmt: skip
+    add(
+        "--cycles", type=whole(1), default=None, metavar="C",
+        help="falls of the cosine in restarts (default 2)",
+    )  # fmt: skip
     add("--batch-size", type=whole(1), default=None, metavar="B", help="default: the full batch")
     add(
         "--repeats",
@@ -131,9 +165,16 @@ def _simulate_linear(options: argparse.Namespace) -> int:
     start = rng.normal(scale=options.scale, size=(len(settings), count, features.shape[1]))
     config = LinearConfig(
         steps=options.steps,
-        step_size=rates[:, None],
+        step_size=_rates(options, rates),
         weight_decay=decays[:, None],
         decoupled=options.decoupled,
+        optimizer=options.optimizer,
+        momentum=options.momentum,
+        dampening=options.dampening,
+        nesterov=options.nesterov,
+        betas=tuple(options.betas),
+        epsilon=options.epsilon,
+        amsgrad=options.amsgrad,
         batch_size=options.batch_size,
         seeds=[options.seed + k for k in range(len(settings))],
         record_every=options.record_every,
@@ -155,10 +196,33 @@ def _simulate_linear(options: argparse.Namespace) -> int:
         write_json(options.json, {"run": str(options.out), "heads": rows})
     for row in rows:
         print(json.dumps(row))
-    print(
-        f"run       {options.out}\nfigure    collapse-theory plot shrinkage {options.out} -o FIGURE.pdf"
-    )
+    print(f"run       {options.out}")
+    if config.plain:
+        print(f"figure    collapse-theory plot shrinkage {options.out} -o FIGURE.pdf")
     return 0
+
+
+def _rates(options: argparse.Namespace, peaks: Any) -> Any:
+    """The learning rates [H, 1], or [H, steps] under a schedule. Raises :class:`InputError`."""
+    import numpy as np
+
+    from ..schedules import schedule
+
+    own = {"decay": (options.decay_steps, "wsd"), "cycles": (options.cycles, "restarts")}
+    for name, (value, owner) in own.items():
+        if value is not None and options.schedule != owner:
+            flag = "--decay-steps" if name == "decay" else "--cycles"
+            raise InputError(f"{flag} {value}: --schedule {owner} alone has it; leave it out")
+    if options.schedule == "constant" and not options.warmup:
+        return peaks[:, None]
+    more: dict[str, Any] = {"warmup": options.warmup}
+    if options.schedule == "wsd":
+        fifth = min(max(1, options.steps // 5), options.steps - options.warmup)
+        more["decay"] = options.decay_steps or max(0, fifth)
+    if options.schedule == "restarts":
+        more["cycles"] = options.cycles or 2
+    factor = schedule(options.schedule, 1.0, options.steps, **more)
+    return peaks[:, None] * (factor if options.steps else np.ones(1))
 
 
 def _data(options: argparse.Namespace, rng: Any) -> tuple[Any, Any, int]:
@@ -230,7 +294,8 @@ def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dic
                 "largest_factor": float((last[apart] / first[apart]).max())
                 if apart.any()
                 else None,
-                "decay_product": float(runs.decay_product[head, -1]),
+                # None for other optimisers than gradient descent, whose distances it does not bound.
+                "decay_product": float(runs.decay_product[head, -1]) if runs.config.plain else None,
             }
         )
     return rows

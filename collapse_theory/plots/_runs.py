@@ -33,6 +33,11 @@ def shrinkage(ax: Axes, ratio_ax: Axes, runs: LinearRuns, *, head: int = 0) -> N
     nothing was recorded.
     """
     index = check_head(runs, head)
+    if not runs.config.plain:
+        raise InputError(
+            f"the run was trained by {runs.config.optimizer} with momentum {runs.config.momentum}: its "
+            "bounds are those of gradient descent; simulate with optimizer sgd and no momentum"
+        )
     states, product = runs.states, runs.decay_product[index]
     start = runs.distance[index, 0]
     if not (start > 0).any():

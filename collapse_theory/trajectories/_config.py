@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from collapse_theory.checks import integer, numbers
 from collapse_theory.errors import InputError
+from collapse_theory.optimizers import OPTIMIZERS
 
 __all__ = ["LinearConfig", "Scalars"]
 
@@ -22,7 +23,7 @@ Scalars = float | Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinearConfig:
-    """How H linear heads are trained by SGD without momentum.
+    """How H linear heads are trained: by SGD without momentum, or by another optimiser.
 
     Attributes:
         steps: number of gradient steps, 0 or more.
@@ -33,6 +34,10 @@ class LinearConfig:
             the weights by 1 - eta lam beside the gradient step, as SGDW does. Without momentum the
             two are the same map, written `W <- (1 - eta lam) W - eta grad`; the flag is kept so
             that a record says what was meant.
+        optimizer: "sgd", "adam", "adamw" or "signsgd", with the semantics of `torch.optim`. signSGD is
+            `w <- (1 - eta lam) w - eta sign(g)`; `decoupled` is SGD's alone.
+        momentum, dampening, nesterov: of SGD; with `decoupled`, SGDW.
+        betas, epsilon, amsgrad: of Adam and AdamW.
         batch_size: examples in a batch, drawn without replacement in an order of its own for each
             head and epoch; what remains at the end of an epoch is left out. None: all examples.
         seeds: of the orders of the examples. An int gives all heads the same order (the fastest);
@@ -55,6 +60,13 @@ class LinearConfig:
     record_every: int | None = 1
     snapshots: bool = False
     dtype: Literal["float64", "float32"] = "float64"
+    optimizer: Literal["sgd", "adam", "adamw", "signsgd"] = "sgd"
+    momentum: float = 0.0
+    dampening: float = 0.0
+    nesterov: bool = False
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    amsgrad: bool = False
 
     def __post_init__(self) -> None:
         integer("steps", self.steps, least=0)
@@ -64,16 +76,53 @@ class LinearConfig:
         for name in ("batch_size", "record_every"):
             if getattr(self, name) is not None:
                 integer(name, getattr(self, name), least=1)
-        for name in ("decoupled", "snapshots"):
+        for name in ("decoupled", "snapshots", "nesterov", "amsgrad"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}: give True or False")
         if self.dtype not in TYPES:
             raise InputError(f"dtype is {self.dtype!r:.60}: give 'float64' or 'float32'")
+        self._check_optimizer()
         seeds = self.seeds
         if isinstance(seeds, (str, bytes)) or np.ndim(seeds) > 1:
             raise InputError(f"seeds are {seeds!r:.60}: give an integer, or one for each head")
         for seed in [seeds] if np.ndim(seeds) == 0 else list(seeds):  # type: ignore[arg-type]
             integer("seeds", seed, least=0)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the steps are those of gradient descent, `W <- (1 - eta lam) W - eta grad`."""
+        return self.optimizer == "sgd" and self.momentum == 0
+
+    def _check_optimizer(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise InputError(
+                f"optimizer is {self.optimizer!r:.60}: give one of {', '.join(OPTIMIZERS)}"
+            )
+        for name in ("momentum", "dampening", "epsilon"):
+            value = numbers(name, getattr(self, name))
+            if value.ndim or value < 0:
+                raise InputError(f"{name} is {getattr(self, name)!r:.60}: give a number >= 0")
+        betas = numbers("betas", self.betas)
+        if betas.shape != (2,) or (betas < 0).any() or (betas >= 1).any():
+            raise InputError(f"betas are {self.betas!r:.60}: give two numbers from 0 to below 1")
+        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
+            raise InputError(
+                f"nesterov with momentum {self.momentum} and dampening {self.dampening}: "
+                "give a momentum above 0 and no dampening"
+            )
+        belongs = {
+            "sgd": ("momentum", "dampening", "nesterov", "decoupled"),
+            "adam": ("betas", "epsilon", "amsgrad"),
+        }
+        for owner, names in belongs.items():
+            if self.optimizer.startswith(owner):
+                continue
+            for name in names:
+                if getattr(self, name) != getattr(type(self), name):
+                    raise InputError(
+                        f"{name} is {getattr(self, name)!r:.60}, but optimizer {self.optimizer!r} "
+                        "has none: leave it out"
+                    )
 
     def head_seeds(self, heads: int) -> list[int]:
         """The seed of each of `heads` heads."""

@@ -1,9 +1,10 @@
-"""The hot path: one SGD step of many softmax heads, in place, in two matrix products.
+"""The hot path: one step of many softmax heads, in place, in two matrix products.
 
 `W <- (1 - eta lam) W - eta (P - Y)^T diag(a) X` with P the probabilities, Y the one-hot targets and
 a the batch weights. Each engine keeps the weights in the layout in which its products are fastest
 (benchmarks/linear_heads.py measures them) and takes as many heads at a time as stay in the
-processor's cache; the large arrays are allocated once.
+processor's cache; the large arrays are allocated once. Other optimisers take the gradient's product
+through `_updates.Update`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+
+from collapse_theory.trajectories._updates import Update
 
 __all__ = ["Engine", "PerHeadEngine", "SharedEngine"]
 
@@ -30,11 +33,15 @@ class Engine(ABC):
         weights: [H, K, n]; copied.
         batch: B, the examples of a step.
         row: numbers for each example and head that a block should keep in the cache.
+        update: an optimiser with a state; None for plain gradient descent.
     """
 
-    def __init__(self, weights: Tensor, batch: int, row: int) -> None:
-        heads, labels, _ = weights.shape
+    def __init__(self, weights: Tensor, batch: int, row: int, update: Update | None) -> None:
+        heads, labels, dim = weights.shape
         self._labels, self._batch = labels, batch
+        self._update, self._taken = update, 0
+        if update is not None:  # weights, gradient, two moments
+            row += -(-4 * labels * dim // batch)
         size = BLOCK_BYTES // (batch * row * weights.element_size())
         size = min(max(size, 1), heads)
         size = math.ceil(heads / math.ceil(heads / size))  # blocks of equal size
@@ -53,6 +60,7 @@ class Engine(ABC):
     @abstractmethod
     def _step(
         self,
+        index: int,
         block: slice,
         features: Tensor,
         targets: Tensor,
@@ -83,10 +91,11 @@ class Engine(ABC):
             targets: what `targets` returned.
             weighting: a_i [B] or [H, B] with sum 1, or None for 1/B.
             step_size: eta, a number or [H].
-            decay: 1 - eta lam, a number or [H].
+            decay: 1 - eta lam, a number or [H]; with an optimiser lam alone.
         """
-        for block, positions in zip(self._blocks, targets, strict=True):
+        for index, (block, positions) in enumerate(zip(self._blocks, targets, strict=True)):
             self._step(
+                index,
                 block,
                 features(block),
                 positions,
@@ -94,6 +103,7 @@ class Engine(ABC):
                 step_size[block] if isinstance(step_size, Tensor) else step_size,
                 decay[block] if isinstance(decay, Tensor) else decay,
             )
+        self._taken += 1
 
     def _gradient_(
         self,
@@ -127,16 +137,22 @@ class Engine(ABC):
 class SharedEngine(Engine):
     """All heads see the same batch: two plain matrix products for a block of heads.
 
-    Weights lie as [n, H, K], so that logits [B, h, K] = X [B, n] times weights [n, h K].
+    Weights lie as [n, H, K], so that logits [B, h, K] = X [B, n] times weights [n, h K]; with an
+    optimiser, whose passes want them in one piece, a block at a time.
     """
 
-    def __init__(self, weights: Tensor, batch: int) -> None:
-        super().__init__(weights, batch, row=weights.shape[1])
+    def __init__(self, weights: Tensor, batch: int, update: Update | None = None) -> None:
+        super().__init__(weights, batch, weights.shape[1], update)
+        self._parts: list[Tensor] = []
         self._weights = weights.permute(2, 0, 1).contiguous()
         self._flat = self._weights.view(weights.shape[2], -1)
+        if update is not None:
+            self._parts = [self._weights[:, block].clone() for block in self._blocks]
 
     @property
     def weights(self) -> Tensor:
+        if self._parts:
+            return torch.cat(self._parts, 1).permute(1, 2, 0)
         return self._weights.permute(1, 2, 0)
 
     def _positions(self, labels: Tensor) -> Tensor:
@@ -145,6 +161,7 @@ class SharedEngine(Engine):
 
     def _step(
         self,
+        index: int,
         block: slice,
         features: Tensor,
         targets: Tensor,
@@ -152,8 +169,10 @@ class SharedEngine(Engine):
         step_size: float | Tensor,
         decay: float | Tensor,
     ) -> None:
-        columns = slice(block.start * self._labels, block.stop * self._labels)
-        weights = self._flat[:, columns]
+        if self._parts:
+            weights = self._parts[index].flatten(1)
+        else:
+            weights = self._flat[:, block.start * self._labels : block.stop * self._labels]
         flat_logits = self._room[: self._batch * weights.shape[1]].view(self._batch, -1)
         logits = flat_logits.view(self._batch, -1, self._labels)
         torch.mm(features, weights, out=flat_logits)
@@ -161,6 +180,15 @@ class SharedEngine(Engine):
             weighting = weighting[:, None, None] if weighting.ndim == 1 else weighting.T[:, :, None]
         if isinstance(step_size, Tensor):
             step_size = step_size[None, :, None]
+        if self._update is not None:
+            alpha = self._gradient_(logits, 2, targets, weighting, 1.0)
+
+            def product(out: Tensor, keep: float, take: float) -> None:
+                out.flatten(1).addmm_(features.T, flat_logits, beta=keep, alpha=-alpha * take)
+
+            decay = decay[None, :, None] if isinstance(decay, Tensor) else decay
+            self._update(index, self._parts[index], product, step_size, decay, self._taken)
+            return
         alpha = self._gradient_(logits, 2, targets, weighting, step_size)
         if isinstance(decay, Tensor):
             self._weights[:, block].mul_(decay[None, :, None])
@@ -171,8 +199,8 @@ class SharedEngine(Engine):
 class PerHeadEngine(Engine):
     """Each head sees a batch of its own: batched products. Weights lie as [H, K, n]."""
 
-    def __init__(self, weights: Tensor, batch: int) -> None:
-        super().__init__(weights, batch, row=weights.shape[1] + weights.shape[2])
+    def __init__(self, weights: Tensor, batch: int, update: Update | None = None) -> None:
+        super().__init__(weights, batch, weights.shape[1] + weights.shape[2], update)
         self._weights = weights.clone(memory_format=torch.contiguous_format)
 
     @property
@@ -185,6 +213,7 @@ class PerHeadEngine(Engine):
 
     def _step(
         self,
+        index: int,
         block: slice,
         features: Tensor,
         targets: Tensor,
@@ -200,6 +229,15 @@ class PerHeadEngine(Engine):
             weighting = weighting[..., None, :]
         if isinstance(step_size, Tensor):
             step_size = step_size[:, None, None]
+        if self._update is not None:
+            alpha = self._gradient_(logits, 1, targets, weighting, 1.0)
+
+            def product(out: Tensor, keep: float, take: float) -> None:
+                out.baddbmm_(logits, features, beta=keep, alpha=-alpha * take)
+
+            decay = decay[:, None, None] if isinstance(decay, Tensor) else decay
+            self._update(index, weights, product, step_size, decay, self._taken)
+            return
         alpha = self._gradient_(logits, 1, targets, weighting, step_size)
         if isinstance(decay, Tensor):
             weights.mul_(decay[:, None, None])

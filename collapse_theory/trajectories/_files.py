@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 KIND = "linear_runs"
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)
+"""Schema 1 knew plain gradient descent alone, and none of the settings in `SINCE_2`."""
+SINCE_2 = {"optimizer", "momentum", "dampening", "nesterov", "betas", "epsilon", "amsgrad"}
 SCHEDULES = ("step_size", "weight_decay")
 
 SHAPES = {
@@ -115,9 +118,9 @@ def _check_header(header: Any, path: Path) -> None:
     """Refuse what this version does not understand."""
     if not isinstance(header, dict) or header.get("kind") != KIND:
         raise InputError(f"{path} is not a record of linear runs: give a file that `save` wrote")
-    if header.get("schema") != SCHEMA:
+    if header.get("schema") not in READABLE:
         raise InputError(
-            f"{path} has schema {header.get('schema')!r}, this version reads {SCHEMA}: "
+            f"{path} has schema {header.get('schema')!r}, this version reads 1 and 2: "
             "make it anew, or install the version that wrote it"
         )
     for name in ("versions", "configuration", "arrays"):
@@ -134,7 +137,8 @@ def _fields(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path)
     known = {*SHAPES, *FREE}
     if set(arrays) - known or known - set(arrays) - set(OPTIONAL):
         raise InputError(f"{path} is damaged: arrays are missing or unknown: make it anew")
-    if values.keys() != {entry.name for entry in fields(LinearConfig)}:
+    wanted = {entry.name for entry in fields(LinearConfig)}
+    if values.keys() != (wanted if header["schema"] == SCHEMA else wanted - SINCE_2):
         raise InputError(f"{path} is damaged: its configuration is not complete: make it anew")
     sizes: dict[str, int] = {"2": 2}
     for name, axes in SHAPES.items():
@@ -145,6 +149,8 @@ def _fields(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path)
                 sizes.setdefault(a, s) != s for a, s in zip(axes, shape, strict=True)
             ):
                 raise InputError(f"{path} is damaged: {name} has shape {shape}: make it anew")
+    if isinstance(values.get("betas"), list):
+        values["betas"] = tuple(values["betas"])
     try:
         config = LinearConfig(**values)
     except InputError as error:

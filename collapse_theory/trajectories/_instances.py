@@ -98,6 +98,11 @@ def _fields(
     curvature: Curvature,
 ) -> dict[str, NDArray[Any]]:
     """The fields of a Step with the leading axes of `head` and `step`."""
+    if not runs.config.plain:
+        raise InputError(
+            f"runs were trained by {runs.config.optimizer} with momentum {runs.config.momentum}: an "
+            "instance is a step of gradient descent; train with optimizer='sgd' and no momentum"
+        )
     if runs.weights is None:
         raise InputError("runs hold no snapshots: record them with snapshots=True")
     found = np.flatnonzero((runs.pairs == np.array(pair)).all(-1))

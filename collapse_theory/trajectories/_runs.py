@@ -43,12 +43,13 @@ class LinearRuns:
         step_size: eta [H, R].
         weight_decay: lam [H, R].
         radius: r = max |x_i| over all examples [H].
-        decay_product: prod (1 - eta lam) over the steps taken [H, R + 1].
+        decay_product: prod (1 - eta lam) over the steps taken [H, R + 1]; NaN unless `config.plain`.
         distance: |D| = |w_u - w_v| [H, R + 1, P].
         next_distance: |D+| [H, R, P].
         trace: tr M = sum a_i L_i |x_i|^2 [H, R, P].
         largest_logmean: max L_i, the sharp pbar [H, R, P].
-        residual: |D+ - (c D - eta M D)| [H, R, P], by `difference_recursion` zero but for rounding.
+        residual: |D+ - (c D - eta M D)| [H, R, P], by `difference_recursion` zero but for rounding;
+            NaN unless `config.plain`: another optimiser's step is not that.
         loss: mean cross-entropy of the batch, without the decay's term [H, R].
         unseen_mass: mean probability of all labels together that are never a head's target [H, R].
         norms: |w_k| [H, R + 1, K].
@@ -96,8 +97,13 @@ class LinearRuns:
 
     @property
     def decay(self) -> Floats:
-        """c = 1 - eta lam [H, R], by `contraction` at least `ratio` within the condition."""
-        return 1.0 - self.step_size * self.weight_decay
+        """c = 1 - eta lam [H, R], by `contraction` at least `ratio` within the condition.
+
+        This, `lower_factor` and `margin` are statements about gradient descent: NaN unless
+        `config.plain`.
+        """
+        eta, lam = self._rates()
+        return (1.0 - eta * lam)[:, :, 0]
 
     @property
     def ratio(self) -> Floats:
@@ -132,13 +138,18 @@ class LinearRuns:
 
     def lower_factor(self, kind: Curvature) -> Floats:
         """1 - eta (lam + T) [H, R, P], by `lower_bound` at most `ratio` where eta >= 0."""
-        eta, lam = self.step_size[:, :, None], self.weight_decay[:, :, None]
+        eta, lam = self._rates()
         return 1.0 - eta * (lam + self.curvature(kind))
 
     def margin(self, kind: Curvature) -> Floats:
         """2 - eta (2 lam + T) [H, R, P]: the condition of `contraction` holds where it is >= 0."""
-        eta, lam = self.step_size[:, :, None], self.weight_decay[:, :, None]
+        eta, lam = self._rates()
         return 2.0 - eta * (2.0 * lam + self.curvature(kind))
+
+    def _rates(self) -> tuple[Floats, Floats]:
+        """eta and lam [H, R, 1]; NaN where the bounds made of them would say nothing."""
+        eta, lam = self.step_size[:, :, None], self.weight_decay[:, :, None]
+        return (eta, lam) if self.config.plain else (np.full_like(eta, np.nan), lam)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to `path` (.npz), whole or not at all; folders are made as needed.

@@ -41,11 +41,12 @@ def train_linear_heads(
     pairs: ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> LinearRuns:
-    """Train softmax heads by SGD on the mean cross-entropy and record their unseen labels.
+    """Train softmax heads on the mean cross-entropy and record their unseen labels.
 
-    One step is `W <- (1 - eta lam) W - eta grad`, equal to `torch.optim.SGD` with autograd. A
-    head's result does not depend on the heads it runs with: its batches not at all, its numbers up
-    to rounding.
+    One step is `W <- (1 - eta lam) W - eta grad`, equal to `torch.optim.SGD` with autograd, or that
+    of `config.optimizer`; records that rest on gradient descent are NaN for any other. A head's
+    result does not depend on the heads it runs with: its batches not at all, its numbers up to
+    rounding.
 
     Args:
         weights: initial rows [H, K, n], or [K, n] for one head.
@@ -108,6 +109,7 @@ class _Training:
 
         from collapse_theory.trajectories._batches import Data, batches
         from collapse_theory.trajectories._engine import PerHeadEngine, SharedEngine
+        from collapse_theory.trajectories._updates import Update
 
         self.config, self.pairs, self.unseen = config, pairs, unseen
         self.heads = heads = len(start)
@@ -124,7 +126,9 @@ class _Training:
         size = config.batch_size or features.shape[-2]
         shared = features.ndim == 2 and (config.batch_size is None or len(set(seeds)) == 1)
         kind = SharedEngine if shared else PerHeadEngine
-        self.engine: Engine = kind(torch.tensor(start, dtype=dtype), size)
+        self.engine: Engine = kind(
+            torch.tensor(start, dtype=dtype), size, None if config.plain else Update(config)
+        )
         self.whole: Batch | None = None
         if config.batch_size is None:
             self.whole = self.data.whole(heads)
@@ -140,7 +144,8 @@ class _Training:
         whole_targets = None if self.whole is None else self.engine.targets(self.whole.labels)
         product = np.ones((self.heads, 1))
         tick = max(1, steps // 100)
-        eta_at, decay_at = self._scalars(self.eta), self._scalars(self.decay)
+        eta_at = self._scalars(self.eta)
+        decay_at = self._scalars(self.decay if self.config.plain else self.lam)
         for step in range(steps):
             if self.whole is not None and whole_targets is not None:
                 batch, targets = self.whole, whole_targets
@@ -195,7 +200,7 @@ class _Training:
         pairs = torch.from_numpy(self.pairs)
         self._append(
             states=step,
-            decay_product=product[:, 0],
+            decay_product=product[:, 0] if self.config.plain else np.full(self.heads, np.nan),
             distance=torch.linalg.vector_norm(differences(weights, pairs), dim=-1).numpy(),
             norms=torch.linalg.vector_norm(weights, dim=-1).numpy(),
             cosine=cosines(weights, pairs).numpy(),
@@ -237,6 +242,8 @@ class _Training:
 
         self._check_finite(step + 1)
         after = differences(self.engine.weights.double(), torch.from_numpy(self.pairs))
+        if not self.config.plain:  # the step was not c D - eta M D, and is not said to miss it
+            expected = torch.full_like(after, torch.nan)
         self._append(
             next_distance=torch.linalg.vector_norm(after, dim=-1).numpy(),
             residual=torch.linalg.vector_norm(after - expected, dim=-1).numpy(),
