@@ -7,6 +7,7 @@ Every run is trained by torch in float64; the instance is what it was trained on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,17 +70,13 @@ def _momentum(start: Floats, x: Floats, y: NDArray[np.int64]) -> Seen:
         last = getattr(run, name).last
         residual = 0.0
         for k in range(len(beta)):
-
-            def optimizer(rows: Any, k: int = k, name: str = name) -> Any:
-                inside = 0.0 if name == "decoupled" else lam[k]
-                return torch.optim.SGD(
-                    [rows],
-                    lr=eta[k],
-                    momentum=beta[k],
-                    weight_decay=inside,
-                    nesterov=name == "nesterov",
-                )
-
+            optimizer = partial(
+                torch.optim.SGD,
+                lr=eta[k],
+                momentum=beta[k],
+                weight_decay=0.0 if name == "decoupled" else lam[k],
+                nesterov=name == "nesterov",
+            )
             beside = 1 - eta[k] * lam[k] if name == "decoupled" else 1.0
             reached = _train(start, x, y, optimizer, beside)[-1]
             residual = max(residual, _apart(last[k], reached))
@@ -105,12 +102,9 @@ def _adamw(start: Floats, x: Floats, y: NDArray[np.int64], rows: list[Floats]) -
     run = AdamRun(ops=FLOAT, **values, gradient_bound=largest * UP)
     residual = 0.0
     for k in range(many):
-
-        def optimizer(tensor: Any, k: int = k) -> Any:
-            return torch.optim.AdamW(
-                [tensor], lr=eta, betas=(b1[k], b2[k]), eps=eps[k], weight_decay=lam
-            )
-
+        optimizer = partial(
+            torch.optim.AdamW, lr=eta, betas=(b1[k], b2[k]), eps=eps[k], weight_decay=lam
+        )
         states = _train(start, x, y, optimizer, 1.0)
         rows += states if k == 0 else []
         residual = max(residual, _apart(run.difference(-1)[k], states[-1]))
@@ -140,9 +134,7 @@ def _steps(rows: Floats, x: Floats, y: NDArray[np.int64]) -> Seen:
         yield f"AdamW's step at eps {eps:g}", step, {"longer_than_decay": int(grown.sum())}
     gradient = step.gradient
     shared = np.sqrt(np.mean(gradient**2, axis=1)) + 1e-3
-    bare = PreconditionedStep(
-        ops=FLOAT, **values, step_size=np.zeros(many), preconditioner=shared
-    )
+    bare = PreconditionedStep(ops=FLOAT, **values, step_size=np.zeros(many), preconditioner=shared)
     trace = bare.trace * UP
     eta = 1.0 / (2 * values["weight_decay"] + trace)
     yield (
@@ -166,7 +158,7 @@ def _train(
     import torch
 
     rows = torch.tensor(start, requires_grad=True)
-    update = optimizer(rows)
+    update = optimizer([rows])
     states = []
     for features, targets in zip(torch.tensor(x), torch.tensor(y), strict=True):
         update.zero_grad()

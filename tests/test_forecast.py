@@ -28,12 +28,6 @@ from collapse_theory.forecast import (
 from collapse_theory.trajectories import LinearConfig, train_linear_heads
 from docs import generate
 
-COMING = {
-    *("momentum_coupled", "nesterov", "adamw_contraction", "adamw_ball", "adamw_eps"),
-    "precision_floor",
-}
-"""Claims that the forecast names and the ledger may not have yet."""
-
 SCHEDULES = ("constant", "constant_with_warmup", "linear", "cosine", "wsd")
 
 
@@ -94,7 +88,7 @@ def test_every_forecast_is_whole(setup):
     for finding in (*result.findings, *result.diagnosis):
         assert finding.status in ("PROVED", "OBSERVED", "NOT KNOWN")
         assert bool(finding.claims) is (finding.status == "PROVED")
-        assert set(finding.claims) <= COMING | set(all_claims())
+        assert set(finding.claims) <= set(all_claims())
     for remedy in result.remedies:
         assert bool(remedy.claims) is (remedy.status == "PROVED")
         assert set(remedy.claims) <= set(all_claims())

@@ -15,7 +15,7 @@ from ._adam import adam
 from ._advice import DIAGNOSIS, Remedy, circumstances, remedies, still
 from ._descent import descent, slow_without_decay
 from ._files import Reading, setup_from
-from ._finding import Bounds, Finding, count, finite, plain, proved, share
+from ._finding import Bounds, Finding, count, finite, plain, share
 from ._momentum import momentum
 from ._precision import Floor, floor_of
 from ._schedule import Decay, decay_of
@@ -190,10 +190,9 @@ def _rounded(setup: TrainingSetup, floor: Floor) -> str:
 
 
 def _exact() -> Finding:
-    return proved(
+    return observed(
         "exactness",
-        "the bounds above are for exact arithmetic; here rounding takes their decay away",
-        "precision_floor",
+        "the proved bounds are for exact arithmetic; here rounding takes their decay away",
     )
 
 

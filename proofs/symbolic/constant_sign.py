@@ -269,7 +269,7 @@ def moments() -> list[Line]:
     for row in ROWS:
         lines += by_induction(
             f"m_sign_{row}",
-            lambda f, w: (Numbers.Zero, f[w]),
+            lambda f, w: (Numbers.Zero, f[w or "u"]),
             row,
             ("first", f"g_sign_{row}", b1, rest1),
         )
