@@ -15,7 +15,7 @@ from ._adam import adam
 from ._advice import DIAGNOSIS, Remedy, circumstances, remedies, still
 from ._descent import descent, slow_without_decay
 from ._files import Reading, setup_from
-from ._finding import Bounds, Finding, count, finite, plain, share
+from ._finding import Bounds, Finding, count, finite, observed, plain, share
 from ._momentum import momentum
 from ._precision import Floor, floor_of
 from ._schedule import Decay, decay_of
