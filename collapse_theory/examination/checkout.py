@@ -2,7 +2,7 @@
 
 The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
 
-* ``proofs/symbolic/<claim id>.py`` with ``derive()``, whose result has ``sizes`` and ``check()`` (a result for each line,
+* ``proofs/symbolic`` with ``<claim id>.py`` and ``derive(claim id)``, whose result has ``sizes`` and ``check()`` (a result for each line,
   with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it
   stands;
 * ``proofs/rocq`` with ``proofs()``, the compiled theorems by claim id, and ``problems(claim, theorems)``;
@@ -102,7 +102,7 @@ def derivation(claim: Claim) -> Any:
     base = root()
     if base is None or not (base / "proofs" / "symbolic" / f"{claim.id}.py").is_file():
         return None
-    return _load(f"proofs.symbolic.{claim.id}").derive()
+    return _load("proofs.symbolic").derive(claim.id)
 
 
 def symbolic(claim: Claim) -> Evidence:
@@ -114,7 +114,7 @@ def symbolic(claim: Claim) -> Evidence:
     if not (base / "proofs" / "symbolic" / f"{claim.id}.py").is_file():
         return Evidence("symbolic", Status.UNDECIDED, "no derivation in this checkout")
     try:
-        derivation = _load(f"proofs.symbolic.{claim.id}").derive()
+        derivation = _load("proofs.symbolic").derive(claim.id)
         lines = derivation.check()
         refused = [
             f"line {line.name!r} is refused: {line.reason}" for line in lines if line.ok is not True
