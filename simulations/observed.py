@@ -18,6 +18,7 @@ from collapse_theory.trajectories import CURVATURES, LinearRuns, as_run, as_step
 from . import observed_views as views
 from .digits import digits_runs, load_digits
 from .observed_optimizers import observed_optimizers
+from .observed_rounding import observed_rounding
 from .observed_tricks import observed_tricks, rare_labels
 
 
@@ -97,5 +98,5 @@ def _others(seed: int, thorough: bool) -> Iterator[Observation]:
     by_others = observed_optimizers(
         digits.features, digits.labels, classes=digits.classes, seed=seed, steps=steps
     )
-    for name, batch, shown in (*with_tricks, *by_others):
+    for name, batch, shown in (*with_tricks, *by_others, *observed_rounding(seed=seed)):
         yield Observation(name, batch, None, shown)

@@ -80,6 +80,7 @@ INSTANCES = {
     "adam_run": STEADY
     | {"step_size": [0.5, 0.25], "weight_decay": 0.25, "beta1": 0.9, "beta2": 0.95}
     | {"epsilon": 0.125, "gradient_bound": 2.0},
+    "rounding": {"weight": 1.0, "below": 0.875, "rounded": 1.0, "shrinkage": 0.03, "unit": 0.125},
     "preconditioned_step": STEP | {"preconditioner": [0.5, 2.0]},
 }
 """A well-formed instance of every domain, in plain numbers."""

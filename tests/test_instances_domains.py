@@ -68,6 +68,7 @@ DERIVED = {
     "loss_step": ("gradient", "smoothed", "tempered", "masked", "twin_gradient"),
     "z_loss_step": ("factor", "means", "trace", "next_weights", "next_difference"),
     "capped_step": ("pair_probabilities", "trace", "pair_gradient", "next_weights"),
+    "rounding": ("product",),
     "momentum_run": ("decay", "target_mass"),
     "adam_step": ("gradient", "update", "next_difference", "residual", "velocity"),
     "adam_run": ("decay", "last_update", "largest_update", "any_update"),

@@ -93,6 +93,7 @@ BY_DOMAIN = {
     "capped_step": strategies.capped_steps,
     "biased_step": strategies.biased_steps,
     "steady_run": strategies.steady_runs,
+    "rounding": strategies.roundings,
     "momentum_run": strategies.momentum_runs,
     "adam_step": strategies.adam_steps,
     "adam_run": strategies.adam_runs,

@@ -2,9 +2,9 @@
 
 The library imports none of it; it looks for a checkout's root and loads by claim id what is there:
 
-* ``proofs/symbolic`` with ``<claim id>.py`` and ``derive(claim id)``, whose result has ``sizes`` and ``check()`` (a result for each line,
-  with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the claim as it
-  stands;
+* ``proofs/symbolic`` with ``<claim id>.py`` and ``derive(claim id)``, whose result has ``sizes`` and ``check()`` (a result
+  for each line, with ``name``, ``ok``, ``reason``), and ``framework.agreement.disagreements``, which compares it with the
+  claim as it stands;
 * ``proofs/rocq`` with ``proofs()``, the compiled theorems by claim id, and ``problems(claim, theorems)``;
 * ``simulations/observed.py`` with ``observations(seed=, thorough=)``, yielding objects with ``name``, ``batch``
   (instances of one domain from a recorded run), ``runs`` (that run) and ``facts`` (JSON-ready figures of it).

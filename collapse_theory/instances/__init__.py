@@ -13,6 +13,7 @@ from ._losses import BiasedStep, CappedStep, LossStep, ZLossStep
 from ._momentum import MomentumRun
 from ._probe import ProbeRun
 from ._reset import ResetRun
+from ._rounding import Rounding
 from ._run import Run
 from ._sampling import Domain, Free, Shape
 from ._spectral import SpectralStep
@@ -38,6 +39,7 @@ __all__ = [
     "PreconditionedStep",
     "ProbeRun",
     "ResetRun",
+    "Rounding",
     "Run",
     "Shape",
     "SpectralStep",

@@ -17,6 +17,7 @@ from ._losses import BiasedDomain, CappedDomain, LossDomain, ZLossDomain
 from ._momentum import MomentumDomain
 from ._probe import ProbeDomain
 from ._reset import ResetDomain
+from ._rounding import RoundingDomain
 from ._run import Run
 from ._sampling import Domain, Free, RunDomain, Shape
 from ._spectral import SpectralDomain
@@ -67,6 +68,7 @@ DOMAINS: dict[str, Domain] = {
         AdamDomain(),
         AdamRunDomain(),
         PreconditionedDomain(),
+        RoundingDomain(),
         LossDomain(),
         ZLossDomain(),
         CappedDomain(),

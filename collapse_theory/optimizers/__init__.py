@@ -13,6 +13,7 @@ from __future__ import annotations
 from ._options import OPTIMIZERS, PATHS
 from ._rules import adam, adam_update, gradient_descent, heavy_ball
 from ._state import OptimizerState
+from ._stochastic import stochastic_round
 from ._torch import adam_step, optimizer_step, sgd_step, sign_step
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "optimizer_step",
     "sgd_step",
     "sign_step",
+    "stochastic_round",
 ]

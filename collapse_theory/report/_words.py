@@ -45,6 +45,7 @@ SUBJECTS = {
     "Runs": ("run", "steady_run", "probe_run", "reset_run"),
     "Momentum": ("momentum_run",),
     "Adam and AdamW": ("adam_step", "adam_run", "preconditioned_step"),
+    "Number formats": ("rounding",),
     "Probabilities, vectors, equilibria": ("head", "vectors", "equilibrium"),
 }
 """What claims speak of, in the order of the page, and the domains of each."""

@@ -37,6 +37,7 @@ from ..instances import (
     PreconditionedStep,
     ProbeRun,
     ResetRun,
+    Rounding,
     Run,
     Shape,
     SpectralStep,
@@ -62,6 +63,7 @@ __all__ = [
     "preconditioned_steps",
     "probe_runs",
     "reset_runs",
+    "roundings",
     "runs",
     "spectral_steps",
     "steady_runs",
@@ -191,6 +193,11 @@ def adam_steps(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchSt
 def adam_runs(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[AdamRun]:
     """Runs of AdamW from zero moments; ``claim`` and ``sizes`` as in :func:`runs`."""
     return instances("adam_run", claim=claim, **(RUN_SIZES | sizes))
+
+
+def roundings(*, claim: Claim | str | None = None) -> st.SearchStrategy[Rounding]:
+    """Weights of a number format that decay and are rounded."""
+    return instances("rounding", claim=claim)
 
 
 def preconditioned_steps(

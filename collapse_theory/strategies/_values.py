@@ -42,6 +42,14 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "beta2": (0.95, 0.999, 0.5),
     "epsilon_relative": (1.0, 1e-3, 1e-6),
     "ball": (0.5, 0.1, 0.0),
+    "bits": (8.0, 11.0, 24.0, 4.0),
+    "mantissa": (0.0, 0.5, 0.25, 0.9),
+    "exponent": (0.0, -3.0, 10.0),
+    "sign": (1.0,),
+    "digits": (2.0, 4.0),
+    "numerator": (1.0, 3.0, 4.0, 20.0),
+    "error": (0.0,),
+    "slack_unit": (1.0,),
 }
 """Values of the free variables that say how an instance lies to its margins, the simplest first; else :data:`SLACK`."""
 LONG_STEPS = ("step_size", "step_size_from_largest", "step_size_from_radius")
@@ -67,6 +75,9 @@ NARROWED: dict[str, dict[str, tuple[float, ...]]] = {
     "step_size_from_radius": {"step_by_radius": (1.0,)},
     "factor_at_most_one": {"zeta_relative": (0.0, -0.01, -0.1)},
     "some_decay": {"decay_absolute": (1.0, 0.01), "decay": (1.0, 0.01)},
+    "power_of_two": {"mantissa": (0.0,)},
+    "small": {"numerator": (1.0, 0.0)},
+    "large": {"numerator": (3.0, 20.0), "digits": (2.0,)},
     "some_momentum": {"beta": (0.5, 0.9, 0.3)},
     "betas": {"beta1": (0.5, 0.0, 0.7)},
     "inside_ball": {"ball": (0.5, 0.1)},
