@@ -107,6 +107,10 @@ LEAST_SHARE = {
     "alignment_without_norms_mended": 0.15,
     "value_clipping_mended": 0.35,
     "row_clipping_mended": 0.35,
+    "constant_sign": 0.3,
+    "cosine_implies_collapse_mended": 0.3,
+    "precision_floor": 0.3,
+    "precision_moves": 0.1,
     "z_loss_half": 0.45,
     "z_loss_half_mended": 0.1,
 }
@@ -175,6 +179,8 @@ NOT_AIMED_AT = {
     ("spectral_step", "step_size_met"),  # its own bounds are met instead
     ("spectral_step", "all_met"),
     ("steady_run", "all_met"),
+    ("adam_step", "step_size_met"),  # its own condition has T/eps
+    ("adam_step", "all_met"),
 }
 
 

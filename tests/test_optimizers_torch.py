@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collapse_theory.errors import InputError
+from collapse_theory.arithmetic import FLOAT
 from collapse_theory.optimizers import (
     OptimizerState,
     adam,
@@ -264,7 +265,7 @@ def test_adam_is_the_rule(decoupled):
             decoupled=decoupled,
         )
         exact, first, second = adam(
-            np,
+            FLOAT,
             exact,
             gradient,
             first,

@@ -22,6 +22,8 @@ from .witness import Witness, confirm
 
 TIGHT_ENOUGH = 0.999
 UNKNOWN = "not known necessary"
+AGREEMENT = 1e-9
+"""A ratio of floats counts as reached where balls say the same to this."""
 UNDEFINED = "the sides are not defined without it"
 BLOCK = 250
 """Instances enclosed at a time, all of one shape."""
@@ -132,15 +134,20 @@ def tight(claim: Claim, parts: list[list[tuple[float, Free]]]) -> Evidence:
     """The column *tight*: the best certified-admissible instance of every part, saved."""
     reached: dict[str, Any] = {}
     lowest = math.inf
-    for name, items in zip(claim.parts or ("",), parts, strict=True):
+    for part, (name, items) in enumerate(zip(claim.parts or ("",), parts, strict=True)):
         best, instance = 0.0, None
         # An infinite ratio is a right side of 0, met up to rounding: no instance to show.
         items = [item for item in items if math.isfinite(item[0])][:24]
         if items:
             outcome, _ = certify_all(claim, items, most_bits=256)
             for (ratio, free), result in zip(items, outcome, strict=True):
-                if result in (Outcome.HOLDS, Outcome.UNDECIDED):
-                    best, instance = min(ratio, 1.0), build(free, claim)
+                if result not in (Outcome.HOLDS, Outcome.UNDECIDED):
+                    continue
+                one = build(free, claim)
+                # A chaotic run of floats may end elsewhere than the exact one.
+                exact = certify(claim, one, most_bits=256).ratio[0, part]
+                if abs(exact - min(ratio, 1.0)) <= AGREEMENT:
+                    best, instance = min(ratio, 1.0), one
                     break
         lowest = min(lowest, best)
         reached[name or "bound"] = {
@@ -281,7 +288,12 @@ def enclosed(
     extra, _ = certify_all(claim, worst) if worst else (np.zeros(0), 0)
     outcomes = np.concatenate([*(b.outcome for b in blocks), extra])
     count = {o.name.lower(): int((outcomes == o).sum()) for o in Outcome}
-    agree = np.concatenate([b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks])
+    bits = [
+        certify(claim, build(free, claim), most_bits=256).agree_bits
+        for (_, free), outcome in zip(worst, extra, strict=True)
+        if outcome == Outcome.UNDECIDED
+    ]
+    agree = np.concatenate([*(b.agree_bits[b.outcome == Outcome.UNDECIDED] for b in blocks), *bits])
     consistent = 0
     if claim.relation == "==":
         consistent = int((agree >= CONSISTENT).sum())

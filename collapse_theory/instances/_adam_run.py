@@ -163,6 +163,7 @@ class AdamRunDomain(RunDomain):
     def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free:
         lead = (size, shape.steps)
         rows = sampling.draw_rows(rng, shape, size)
+        rows[some(rng, size, 0.02), rng.integers(0, 2)] = 0.0
         features, labels, weights = sampling.draw_examples(rng, rows, lead, shape)
         sampling.tilt(rng, rows, features)
         same = some(rng, size, 0.4)
@@ -170,7 +171,7 @@ class AdamRunDomain(RunDomain):
         constant = some(rng, size, 0.3)  # one batch all the time, as in full-batch training
         for array in (features, labels, weights):
             array[constant] = array[constant, :1]
-        seen = some(rng, size, 0.1)
+        seen = some(rng, size, 0.03)
         labels[seen, 0] = rng.integers(0, 2, labels[seen, 0].shape)
         b2 = rng.uniform(0, 1, size)
         share = rng.uniform(0, 1, size)  # sqrt(b1^2/b2)

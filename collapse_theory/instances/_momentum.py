@@ -129,21 +129,22 @@ LIMITS = ("coupled", "decoupled", "nesterov")
 
 
 def longest(kind: str, drift: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """The largest ``eta T`` that the claim about this kind of run allows [B], for ``drift`` eta lam; 0 where it allows
-    none."""
+    """The largest ``eta T`` that the step-size condition about this kind of run allows [B], for ``drift`` eta lam; 0 where it
+    allows none, some number where it allows any."""
     c = 1 - drift
     if kind == "decoupled":
-        return np.where(c > beta, 2 * (c - beta) ** 2 / np.maximum(c + beta, 1e-300), 0.0)
+        return np.where(c + beta > 0, 2 * (c - beta) ** 2 / np.maximum(c + beta, 1e-300), 1.0)
     if kind == "coupled":
         a = 1 + beta - drift
-        return np.where(a > 2 * np.sqrt(beta), 2 * (a * a - 4 * beta) / np.maximum(a, 1e-300), 0.0)
+        spread = a * a - 4 * beta
+        return np.where(spread > 0, 2 * spread / np.maximum(np.abs(a), 1e-300), 0.0)
     s = (1 + beta) * c
     gap = np.sqrt(np.maximum(s * s - 4 * beta * c, 0.0))
     large, small = (s + gap) / 2, (s - gap) / 2
     ahead, behind = (1 + beta) * large - beta, (1 + beta) * small - beta
     room = ahead * gap + 2 * large * behind
-    good = (c > 0) & (gap > 0) & (room > 0)
-    return np.where(good, 2 * large * gap * gap / np.where(good, room, 1.0), 0.0)
+    good = (gap > 0) & (room > 0)
+    return np.where(good, 2 * large * gap * gap / np.where(good, room, 1.0), (gap > 0) * 1.0)
 
 
 class MomentumDomain(RunDomain):
@@ -157,7 +158,7 @@ class MomentumDomain(RunDomain):
         rows = sampling.draw_rows(rng, shape, size)
         features, labels, weights = sampling.draw_examples(rng, rows, lead, shape)
         sampling.tilt(rng, rows, features)
-        seen = some(rng, size, 0.05)
+        seen = some(rng, size, 0.02)
         labels[seen, 0] = rng.integers(0, 2, labels[seen, 0].shape)
         beta = rng.uniform(0, 1, size)
         usual = some(rng, size, 0.4)
@@ -169,9 +170,12 @@ class MomentumDomain(RunDomain):
         drift = rng.uniform(0, 1, size)  # of the largest eta lam with real roots
         small = some(rng, size, 0.5)
         drift[small] = magnitude(rng, len(small), -6, 0)
-        for share, low, high in ((0.05, 1.0, 3.0), (0.04, -1.0, 0.0), (0.05, 0.0, 0.0)):
+        for share, low, high in ((0.04, -1.0, 0.0), (0.05, 0.0, 0.0)):
             chosen = some(rng, size, share)
             drift[chosen] = rng.uniform(low, high, len(chosen))
+        beyond = np.zeros(size)  # where the roots are not what the claims ask for
+        chosen = some(rng, size, 0.05)
+        beyond[chosen] = rng.uniform(0, 1, len(chosen))
         fraction = rng.uniform(0, 1, size)
         for share, low, high in ((0.2, -6, 0), (0.12, 0, 3)):
             chosen = some(rng, size, share)
@@ -189,6 +193,7 @@ class MomentumDomain(RunDomain):
             "example_weights": weights,
             "beta": beta,
             "drift": drift,
+            "beyond": beyond,
             "fraction": fraction,
             "slack_curvature": slack,
             "by": rng.integers(0, len(LIMITS), size).astype(float),
@@ -203,6 +208,13 @@ class MomentumDomain(RunDomain):
         most = [1 - beta, (1 - np.sqrt(beta)) ** 2, ((1 - beta) / (1 + beta)) ** 2]
         order = (most[1], most[0], most[2])
         drift = free["drift"] * np.choose(by, order) * (1 - HAIR)
+        # Beyond them: c below beta, both roots negative, c below 0.
+        far = [
+            (1 + np.sqrt(beta)) ** 2 * (1 + free["beyond"]),
+            1 - beta * (1 - free["beyond"]),
+            1 + free["beyond"],
+        ]
+        drift = np.where(free["beyond"] > 0, np.choose(by, far), drift)
         allowed = np.choose(by, [longest(kind, drift, beta) for kind in LIMITS])
         crude = crude_curvature(free["features"], free["example_weights"]) * (1 + HAIR)
         # Where the declared T is to be too small, the step size believes it.

@@ -72,7 +72,7 @@ class RoundingDomain(Domain):
     name = "rounding"
     batch_type = Rounding
     arrays = frozenset()
-    fixed = frozenset({"bits", "mantissa", "exponent", "numerator", "digits", "error"})
+    fixed = frozenset({"bits", "mantissa", "exponent", "numerator", "digits", "error", "unrounded"})
 
     def draw(self, rng: np.random.Generator, shape: Shape, size: int) -> Free:
         bits = rng.integers(4, 25, size)
@@ -81,7 +81,7 @@ class RoundingDomain(Domain):
         mantissa = rng.uniform(0, 1, size)
         mantissa[some(rng, size, 0.4)] = 0.0  # powers of two, where the spacing below is the least
         sign = np.ones(size)
-        sign[some(rng, size, 0.03)] = -1.0
+        sign[some(rng, size, 0.06)] = -1.0
         # delta = numerator 2^-(bits + digits): 2^digits is a whole spacing, 2^(digits - 1) half of it.
         digits = rng.integers(1, 9, size)
         numerator = np.floor(2.0**digits * magnitude(rng, size, -2, 1))
@@ -92,8 +92,11 @@ class RoundingDomain(Domain):
         error = np.zeros(size)
         wrong = some(rng, size, 0.1)  # results that are not nearest, or no number of the format
         error[wrong] = rng.choice([1.0, -1.0, 0.5, -0.5, 2.0], len(wrong))
+        unrounded = np.zeros(size)
+        unrounded[some(rng, size, 0.1)] = 1.0
         return {
             "bits": bits.astype(float),
+            "unrounded": unrounded,
             "mantissa": mantissa,
             "exponent": rng.integers(-30, 31, size).astype(float),
             "sign": sign,
@@ -113,6 +116,7 @@ class RoundingDomain(Domain):
         below = neighbour(weight, bits)
         product = weight * (1 - delta)
         rounded = nearest(product, bits) + free["error"] * (weight - below)
+        rounded = np.where(free["unrounded"] > 0.5, product, rounded)
         sign = np.where(free["sign"] < 0, -1.0, 1.0)
         return Rounding(
             ops=FLOAT,

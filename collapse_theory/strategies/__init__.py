@@ -195,9 +195,9 @@ def adam_runs(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStr
     return instances("adam_run", claim=claim, **(RUN_SIZES | sizes))
 
 
-def roundings(*, claim: Claim | str | None = None) -> st.SearchStrategy[Rounding]:
-    """Weights of a number format that decay and are rounded."""
-    return instances("rounding", claim=claim)
+def roundings(*, claim: Claim | str | None = None, **sizes: Any) -> st.SearchStrategy[Rounding]:
+    """Weights of a number format that decay and are rounded; sizes do not matter."""
+    return instances("rounding", claim=claim, **sizes)
 
 
 def preconditioned_steps(

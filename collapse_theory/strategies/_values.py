@@ -36,6 +36,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "swapped": (0.0,),
     "beta": (0.5, 0.9, 0.3, 0.0),
     "drift": (0.5, 0.1, 0.01, 0.0),
+    "beyond": (0.0,),
     "fraction": (0.5, 1.0, 0.1, 1e-3),
     "by": (0.0,),
     "beta1": (0.9, 0.5, 0.0),
@@ -50,6 +51,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "numerator": (1.0, 3.0, 4.0, 20.0),
     "error": (0.0,),
     "slack_unit": (1.0,),
+    "unrounded": (0.0,),
 }
 """Values of the free variables that say how an instance lies to its margins, the simplest first; else :data:`SLACK`."""
 LONG_STEPS = ("step_size", "step_size_from_largest", "step_size_from_radius")
