@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collapse_theory.errors import InputError
 from collapse_theory.arithmetic import FLOAT
+from collapse_theory.errors import InputError
 from collapse_theory.optimizers import (
     OptimizerState,
     adam,

@@ -30,7 +30,12 @@ from proofs.symbolic.framework.inference import (
 from proofs.symbolic.framework.rules import Assume, Branches, Combine, Define, Term
 from proofs.symbolic.framework.signs import is_nonnegative, is_positive
 from proofs.symbolic.framework.small import Small
-from proofs.symbolic.framework.strict import Positive
+from proofs.symbolic.framework.strict import (
+    DefineNonnegative,
+    DefinePositive,
+    Nonnegative,
+    Positive,
+)
 from proofs.symbolic.framework.symbols import RANGES, K, N, Step, i, j, k, l, m, n, t
 from proofs.symbolic.lines.printed_lemma import WITNESS
 
@@ -431,10 +436,86 @@ EDGE = [assumed("edge", at_most(0, q.name("e", i)))]
             ],
             "rests on what is assumed at one index only",
         ),
+        # what is assumed of one coordinate is not known of all
+        (
+            [
+                Line("p", at_most(0, q.name("e", m)), Assume(fixed=(m,)), ""),
+                Line(
+                    "it",
+                    at_most(0, q.over_j(q.name("e", j))),
+                    Combine((Term(1, (("p", {m: j}),), (j,)),)),
+                    "",
+                ),
+            ],
+            "fixed by the assumption",
+        ),
+        (
+            [
+                Line("p", equal(q.name("e", m), 0), Assume(relation="==", fixed=(m,)), ""),
+                Line("it", equal(q.over_j(q.name("e", j)), 0), Combine(unfold=("p",)), ""),
+            ],
+            "rests on what is assumed at one index only",
+        ),
+        # names that promise a sign
+        ([Line("it", equal(x_, y_), Nonnegative(), "")], "no name for a number >= 0"),
+        ([Line("it", equal(v, y_ + v), Nonnegative(), "")], "defined by itself"),
+        (
+            [
+                assumed("p", at_most(0, x_)),
+                Line("it", equal(v, y_), DefineNonnegative("p"), ""),
+            ],
+            "does not say that y_ is not negative",
+        ),
+        (
+            [
+                assumed("p", at_most(-1, y_)),
+                Line("it", equal(v, y_), DefineNonnegative("p"), ""),
+            ],
+            "does not say that y_ is not negative",
+        ),
+        (
+            [
+                assumed("p", at_most(0, q.name("e", t)), kind="induction"),
+                Line(
+                    "it",
+                    equal(q.name("f", t, nonnegative=True), q.name("e", t)),
+                    DefineNonnegative("p"),
+                    "",
+                ),
+            ],
+            "rests on what is assumed at one index only",
+        ),
+        (
+            [
+                assumed("p", at_most(1, q.name("e", t)), kind="induction"),
+                Line(
+                    "it",
+                    equal(q.name("f", t, positive=True), q.name("e", t)),
+                    DefinePositive("p"),
+                    "",
+                ),
+            ],
+            "rests on what is assumed at one index only",
+        ),
     ],
 )
 def test_rules_refuse(lines, reason):
     assert re.search(re.escape(reason), refusal(*lines))
+
+
+def test_roots_agree_by_what_they_are_roots_of():
+    a, b = Symbol("a", real=True), Symbol("b", real=True)
+    root = sqrt(a**2 - 4 * b)
+    assert agree(((a + root) / 2) * ((a - root) / 2), b)
+    assert agree((a + root) / 2 + (a - root) / 2, a)
+    assert not agree(((a + root) / 2) * ((a - root) / 2), 2 * b)
+    assert not agree((a + root) / 2, (a - root) / 2)
+    assert agree(Abs(a * b), Abs(a) * Abs(b))
+    assert not agree(Abs(a + b), Abs(a) + Abs(b))
+    assert agree(Max(a, Max(b, 0, evaluate=False), evaluate=False), Max(0, a, b))
+    assert not agree(Max(a, b), Max(a, 0))
+    assert agree(exp(Max(a, 0) + Max(b, 0)), exp(Max(a, 0)) * exp(Max(b, 0)))
+    assert not agree(exp(Max(a, 0) + Max(b, 0)), exp(Max(a, 0) - Max(b, 0)))
 
 
 def test_induction_needs_its_three_lines():
