@@ -129,8 +129,8 @@ LIMITS = ("coupled", "decoupled", "nesterov")
 
 
 def longest(kind: str, drift: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """The largest ``eta T`` that the step-size condition about this kind of run allows [B], for ``drift`` eta lam; 0 where it
-    allows none, some number where it allows any."""
+    """The largest ``eta T`` that the step-size condition about this kind of run allows [B], for ``drift`` eta lam; 0 where
+    it allows none, some number where it allows any."""
     c = 1 - drift
     if kind == "decoupled":
         return np.where(c + beta > 0, 2 * (c - beta) ** 2 / np.maximum(c + beta, 1e-300), 1.0)
