@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,12 +35,20 @@ class Engine(ABC):
         batch: B, the examples of a step.
         row: numbers for each example and head that a block should keep in the cache.
         update: an optimiser with a state; None for plain gradient descent.
+        masked: [H, K], labels of each head whose logits are left out; None for no mask.
     """
 
-    def __init__(self, weights: Tensor, batch: int, row: int, update: Update | None) -> None:
+    def __init__(
+        self,
+        weights: Tensor,
+        batch: int,
+        row: int,
+        update: Update | None,
+        masked: Tensor | None,
+    ) -> None:
         heads, labels, dim = weights.shape
         self._labels, self._batch = labels, batch
-        self._update, self._taken = update, 0
+        self._update, self._taken, self._masked = update, 0, masked
         if update is not None:  # weights, gradient, two moments
             row += -(-4 * labels * dim // batch)
         size = BLOCK_BYTES // (batch * row * weights.element_size())
@@ -52,6 +61,22 @@ class Engine(ABC):
     @abstractmethod
     def weights(self) -> Tensor:
         """A view of the weights as [H, K, n]."""
+
+    @abstractmethod
+    def _load(self, weights: Tensor) -> None:
+        """Take the weights [H, K, n]."""
+
+    def arrays(self) -> dict[str, Any]:
+        """Weights and the optimiser's state: what a checkpoint keeps."""
+        state = {} if self._update is None else self._update.arrays()
+        return {"weights": self.weights.contiguous().numpy(), **state}
+
+    def restore(self, taken: int, arrays: dict[str, Any]) -> None:
+        """Go on after `taken` steps from what `arrays` returned."""
+        self._taken = taken
+        self._load(torch.from_numpy(arrays.pop("weights")))
+        if self._update is not None:
+            self._update.restore(arrays)
 
     @abstractmethod
     def _positions(self, labels: Tensor) -> Tensor:
@@ -141,13 +166,22 @@ class SharedEngine(Engine):
     optimiser, whose passes want them in one piece, a block at a time.
     """
 
-    def __init__(self, weights: Tensor, batch: int, update: Update | None = None) -> None:
-        super().__init__(weights, batch, weights.shape[1], update)
-        self._parts: list[Tensor] = []
+    def __init__(
+        self,
+        weights: Tensor,
+        batch: int,
+        update: Update | None = None,
+        masked: Tensor | None = None,
+    ) -> None:
+        super().__init__(weights, batch, weights.shape[1], update, masked)
+        self._load(weights)
+
+    def _load(self, weights: Tensor) -> None:
         self._weights = weights.permute(2, 0, 1).contiguous()
         self._flat = self._weights.view(weights.shape[2], -1)
-        if update is not None:
-            self._parts = [self._weights[:, block].clone() for block in self._blocks]
+        self._parts: list[Tensor] = []
+        if self._update is not None:
+            self._parts = [self._weights[:, block].contiguous() for block in self._blocks]
 
     @property
     def weights(self) -> Tensor:
@@ -176,6 +210,8 @@ class SharedEngine(Engine):
         flat_logits = self._room[: self._batch * weights.shape[1]].view(self._batch, -1)
         logits = flat_logits.view(self._batch, -1, self._labels)
         torch.mm(features, weights, out=flat_logits)
+        if self._masked is not None:
+            logits.masked_fill_(self._masked[block], -math.inf)
         if weighting is not None:
             weighting = weighting[:, None, None] if weighting.ndim == 1 else weighting.T[:, :, None]
         if isinstance(step_size, Tensor):
@@ -199,8 +235,17 @@ class SharedEngine(Engine):
 class PerHeadEngine(Engine):
     """Each head sees a batch of its own: batched products. Weights lie as [H, K, n]."""
 
-    def __init__(self, weights: Tensor, batch: int, update: Update | None = None) -> None:
-        super().__init__(weights, batch, weights.shape[1] + weights.shape[2], update)
+    def __init__(
+        self,
+        weights: Tensor,
+        batch: int,
+        update: Update | None = None,
+        masked: Tensor | None = None,
+    ) -> None:
+        super().__init__(weights, batch, weights.shape[1] + weights.shape[2], update, masked)
+        self._load(weights)
+
+    def _load(self, weights: Tensor) -> None:
         self._weights = weights.clone(memory_format=torch.contiguous_format)
 
     @property
@@ -225,6 +270,8 @@ class PerHeadEngine(Engine):
         logits = self._room[: len(weights) * self._labels * self._batch]
         logits = logits.view(-1, self._labels, self._batch)
         torch.bmm(weights, features.transpose(1, 2), out=logits)
+        if self._masked is not None:
+            logits.masked_fill_(self._masked[block][:, :, None], -math.inf)
         if weighting is not None:
             weighting = weighting[..., None, :]
         if isinstance(step_size, Tensor):
