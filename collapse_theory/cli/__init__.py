@@ -59,8 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = str(error) or "out of memory"
         print(f"collapse-theory: {reason}; make the sizes smaller", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("collapse-theory: interrupted; no partial file was left", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        left = str(error) or "no partial file was left"
+        print(f"collapse-theory: interrupted; {left}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of a pipe left early, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
