@@ -101,24 +101,6 @@ def add_training(add: Callable[..., Any], *, grid: bool) -> None:
     add("--dtype", default="float64", help="float64 (default) or float32")
 
 
-def factors(options: argparse.Namespace, name: str) -> Any:
-    """What the schedule of that name makes of a learning rate, [1] or [steps]. Raises :class:`InputError`."""
-    import numpy as np
-
-    from ..schedules import schedule
-
-    if name == "constant" and not options.warmup:
-        return np.ones(1)
-    more: dict[str, Any] = {"warmup": options.warmup}
-    if name == "wsd":
-        fifth = min(max(1, options.steps // 5), options.steps - options.warmup)
-        more["decay"] = options.decay_steps or max(0, fifth)
-    if name == "restarts":
-        more["cycles"] = options.cycles or 2
-    factor = schedule(name, 1.0, options.steps, **more)
-    return factor if options.steps else np.ones(1)
-
-
 def check_schedules(options: argparse.Namespace, names: list[str]) -> None:
     """Raises :class:`InputError` on an option of a schedule that is not asked for."""
     own = {

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import _sweep
 from ._common import check_file, command, progress, whole
 from ._linear_data import examples
-from ._linear_options import add_data, add_training, check_schedules, factors
+from ._linear_options import add_data, add_training, check_schedules
 
 
 def add(commands: Any) -> None:
@@ -54,11 +55,13 @@ def add(commands: Any) -> None:
         "--out", default="results/linear.npz", metavar="FILE",
         help="the run (default results/linear.npz)",
     )  # fmt: skip
+    _sweep.add(kinds)
 
 
 def _simulate_linear(options: argparse.Namespace) -> int:
     import numpy as np
 
+    from ..schedules import factors
     from ..trajectories import Checkpoint, LinearConfig, train_linear_heads
 
     check_file(options.out)
@@ -73,12 +76,19 @@ def _simulate_linear(options: argparse.Namespace) -> int:
         for _ in range(options.repeats)
     ]
     rates, decays = map(np.array, zip(*settings, strict=True))
+    factor = factors(
+        options.schedule,
+        options.steps,
+        warmup=options.warmup,
+        decay_steps=options.decay_steps,
+        cycles=options.cycles,
+    )
     start = rng.normal(
         scale=options.scale, size=(len(settings), data.count, data.features.shape[1])
     )
     config = LinearConfig(
         steps=options.steps,
-        step_size=rates[:, None] * factors(options, options.schedule),
+        step_size=rates[:, None] * factor,
         weight_decay=decays[:, None],
         decoupled=options.decoupled,
         optimizer=options.optimizer,

@@ -7,7 +7,6 @@ then ends in the same bits.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from collapse_theory.checks import integer
 from collapse_theory.errors import InputError
-from collapse_theory.files import write_whole
+from collapse_theory.files import digest, write_whole
 from collapse_theory.trajectories._config import LinearConfig
 
 __all__ = ["Checkpoint", "fingerprint", "read", "write"]
@@ -49,20 +48,12 @@ def fingerprint(config: LinearConfig, **arrays: Any) -> dict[str, str]:
     made: dict[str, str] = {}
     for entry in fields(LinearConfig):
         value = getattr(config, entry.name)
-        text = repr(value) if np.ndim(value) == 0 else _digest(np.asarray(value))
+        text = repr(value) if np.ndim(value) == 0 else digest(value)
         # A float of NumPy and one of Python are the same setting.
         made[entry.name] = repr(value.item()) if isinstance(value, np.generic) else text
     for name, array in arrays.items():
-        made[name] = "None" if array is None else _digest(np.asarray(array))
+        made[name] = "None" if array is None else digest(array)
     return made
-
-
-def _digest(array: NDArray[Any]) -> str:
-    content = np.ascontiguousarray(array)
-    if content.dtype.kind in "iu":
-        content = content.astype(np.int64)
-    head = f"{content.dtype.str}{content.shape}".encode()
-    return hashlib.sha256(head + content.tobytes()).hexdigest()
 
 
 def write(

@@ -41,6 +41,7 @@ def train_linear_heads(
     pairs: ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    keep_infinite: bool = False,
 ) -> LinearRuns:
     """Train softmax heads on the mean cross-entropy and record their unseen labels.
 
@@ -62,9 +63,12 @@ def train_linear_heads(
         progress: called with the steps done and the steps in all, about a hundred times.
         checkpoint: where to save the state of the training, and to go on from if it is there: the
             result is the same, bit for bit, as without an interruption.
+        keep_infinite: train on when weights become infinite; that head's record is then infinite or
+            NaN, and the other heads are what they would be.
 
     Raises:
-        InputError: bad values or shapes; or weights became infinite (names head and step).
+        InputError: bad values or shapes; or weights became infinite (names head and step), unless
+            they are kept.
     """
     start = numbers("weights", weights)
     start = start[None] if start.ndim == 2 else start
@@ -95,6 +99,7 @@ def train_linear_heads(
     # Numbers that leave the range of floats end in one clear error, not in warnings on the way.
     with np.errstate(over="ignore", invalid="ignore"):
         training = _Training(config, start, examples, targets, weighting, chosen, unseen, own)
+        training.keep_infinite = keep_infinite
         if checkpoint is not None:
             given = {"weights": start, "features": examples, "labels": targets}
             training.resume(checkpoint, **given, example_weights=weighting, pairs=chosen)
@@ -153,6 +158,7 @@ class _Training:
         self.taken = 0
         self.save: Callable[[], None] | None = None
         self.every = 0
+        self.keep_infinite = False
 
     def resume(self, checkpoint: Checkpoint, **arrays: Any) -> None:
         """Go on from the checkpoint if it is there, and keep one from now on."""
@@ -231,6 +237,8 @@ class _Training:
         return schedule[:, column : column + 1]
 
     def _check_finite(self, step: int) -> None:
+        if self.keep_infinite:
+            return
         finite = self.engine.weights.isfinite().all(-1).all(-1).numpy()
         if not finite.all():
             raise InputError(
