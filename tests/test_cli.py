@@ -73,7 +73,16 @@ COMMAND = (sys.executable, "-W", "error", "-m", "collapse_theory.cli")
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["verify"], ["falsify"], ["simulate"], ["simulate", "linear"], ["plot"], ["forecast"]],
+    [
+        [],
+        ["verify"],
+        ["falsify"],
+        ["simulate"],
+        ["simulate", "linear"],
+        ["simulate", "sweep"],
+        ["plot"],
+        ["forecast"],
+    ],
 )
 def test_every_help_has_an_example_that_parses(command, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -95,7 +104,15 @@ def test_the_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [["verify"], ["falsify"], ["simulate", "linear"], ["plot"], ["forecast"]]
+    "command",
+    [
+        ["verify"],
+        ["falsify"],
+        ["simulate", "linear"],
+        ["simulate", "sweep"],
+        ["plot"],
+        ["forecast"],
+    ],
 )
 def test_every_command_has_the_common_options(command, capsys):
     with pytest.raises(SystemExit):
