@@ -21,8 +21,11 @@ from collapse_theory.trajectories._updates import Update
 
 __all__ = ["Engine", "PerHeadEngine", "SharedEngine"]
 
-FEW_LABELS = 32
-"""Below this torch's softmax over the last axis is slower than its passes done one by one."""
+FEW_LABELS = 512
+"""Below this torch's softmax over the last axis is slower than its passes done one by one, with powers of 2: torch's
+`exp2` in float64 is up to three times as fast as its `exp`."""
+LOG2E = math.log2(math.e)
+"""exp(z) = 2^(z LOG2E), a factor that rides on the logits' product."""
 BLOCK_BYTES = 2**21
 """What is taken at a time: larger blocks leave the cache, smaller ones pay for more calls."""
 
@@ -51,6 +54,7 @@ class Engine(ABC):
         self._update, self._taken, self._masked = update, 0, masked
         if update is not None:  # weights, gradient, two moments
             row += -(-4 * labels * dim // batch)
+        self._scale = LOG2E
         size = BLOCK_BYTES // (batch * row * weights.element_size())
         size = min(max(size, 1), heads)
         size = math.ceil(heads / math.ceil(heads / size))  # blocks of equal size
@@ -138,16 +142,18 @@ class Engine(ABC):
         weighting: Tensor | None,
         step_size: float | Tensor,
     ) -> float:
-        """Turn logits into their gradient up to the factor returned, for the product to come.
+        """Turn logits times `_scale` into their gradient up to the factor returned, for the product to come.
 
         Equal batch weights and one step size for all heads ride on that factor at no cost; anything
         else is one more pass. `weighting` and `step_size` broadcast against the logits.
         """
-        if axis == logits.ndim - 1 and logits.shape[axis] >= FEW_LABELS:
+        if self._scale == 1.0:
             torch.softmax(logits, axis, out=logits)
         else:
-            logits.sub_(torch.amax(logits, axis, keepdim=True)).exp_()
-            logits.div_(logits.sum(axis, keepdim=True))
+            logits.sub_(torch.amax(logits, axis, keepdim=True)).exp2_()
+            logits.mul_(
+                logits.sum(axis, keepdim=True).reciprocal_()
+            )  # a third of a division's time
         flat = logits.view(-1)
         if weighting is None and isinstance(step_size, float):
             flat.scatter_add_(0, targets, flat.new_full((1,), -1.0).expand_as(targets))
@@ -174,6 +180,8 @@ class SharedEngine(Engine):
         masked: Tensor | None = None,
     ) -> None:
         super().__init__(weights, batch, weights.shape[1], update, masked)
+        if weights.shape[1] >= FEW_LABELS:
+            self._scale = 1.0
         self._load(weights)
 
     def _load(self, weights: Tensor) -> None:
@@ -209,7 +217,7 @@ class SharedEngine(Engine):
             weights = self._flat[:, block.start * self._labels : block.stop * self._labels]
         flat_logits = self._room[: self._batch * weights.shape[1]].view(self._batch, -1)
         logits = flat_logits.view(self._batch, -1, self._labels)
-        torch.mm(features, weights, out=flat_logits)
+        flat_logits.addmm_(features, weights, beta=0, alpha=self._scale)
         if self._masked is not None:
             logits.masked_fill_(self._masked[block], -math.inf)
         if weighting is not None:
@@ -269,7 +277,7 @@ class PerHeadEngine(Engine):
         weights = self._weights[block]
         logits = self._room[: len(weights) * self._labels * self._batch]
         logits = logits.view(-1, self._labels, self._batch)
-        torch.bmm(weights, features.transpose(1, 2), out=logits)
+        logits.baddbmm_(weights, features.transpose(1, 2), beta=0, alpha=self._scale)
         if self._masked is not None:
             logits.masked_fill_(self._masked[block][:, :, None], -math.inf)
         if weighting is not None:
