@@ -131,6 +131,24 @@ def test_nothing_is_said_that_holds_for_gradient_descent_alone(name, tmp_path):
             as_steps(record)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0, 1e4])
+def test_logits_of_any_size_give_torchs_step(size):
+    """Small ones skip the maximum; exp of large ones would leave the range of floats."""
+    start, features, targets = data()
+    start = start * size
+    config = LinearConfig(steps=5, step_size=0.1, weight_decay=0.1, momentum=0.9)
+    runs = train_linear_heads(start, features, targets, config=config)
+    for head in range(HEADS):
+        w = torch.tensor(start[head], requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1, weight_decay=0.1, momentum=0.9)
+        for _ in range(5):
+            optimizer.zero_grad()
+            functional.cross_entropy(torch.tensor(features) @ w.T, torch.tensor(targets)).backward()
+            optimizer.step()
+        ours, theirs = runs.final_weights[head], w.detach().numpy()
+        assert np.abs(ours - theirs).max() < 1e-12 * max(1.0, np.abs(theirs).max())
+
+
 @pytest.mark.parametrize("schema", [1, 2])
 def test_a_record_of_an_earlier_schema_still_loads(tmp_path, schema):
     start, features, targets = data()

@@ -26,6 +26,8 @@ FEW_LABELS = 512
 `exp2` in float64 is up to three times as fast as its `exp`."""
 LOG2E = math.log2(math.e)
 """exp(z) = 2^(z LOG2E), a factor that rides on the logits' product."""
+LARGEST_POWER = 1000.0
+"""2^1000 times `FEW_LABELS` and 2^-1000 are normal numbers of float64."""
 BLOCK_BYTES = 2**21
 """What is taken at a time: larger blocks leave the cache, smaller ones pay for more calls."""
 
@@ -141,16 +143,20 @@ class Engine(ABC):
         targets: Tensor,
         weighting: Tensor | None,
         step_size: float | Tensor,
+        small: bool = False,
     ) -> float:
         """Turn logits times `_scale` into their gradient up to the factor returned, for the product to come.
 
         Equal batch weights and one step size for all heads ride on that factor at no cost; anything
-        else is one more pass. `weighting` and `step_size` broadcast against the logits.
+        else is one more pass. `weighting` and `step_size` broadcast against the logits; `small`
+        logits need no maximum taken off.
         """
         if self._scale == 1.0:
             torch.softmax(logits, axis, out=logits)
         else:
-            logits.sub_(torch.amax(logits, axis, keepdim=True)).exp2_()
+            if not small:
+                logits.sub_(torch.amax(logits, axis, keepdim=True))
+            logits.exp2_()
             logits.mul_(
                 logits.sum(axis, keepdim=True).reciprocal_()
             )  # a third of a division's time
@@ -182,6 +188,7 @@ class SharedEngine(Engine):
         super().__init__(weights, batch, weights.shape[1], update, masked)
         if weights.shape[1] >= FEW_LABELS:
             self._scale = 1.0
+        self._longest: tuple[Tensor | None, float] = (None, 0.0)  # features, their largest norm
         self._load(weights)
 
     def _load(self, weights: Tensor) -> None:
@@ -225,7 +232,8 @@ class SharedEngine(Engine):
         if isinstance(step_size, Tensor):
             step_size = step_size[None, :, None]
         if self._update is not None:
-            alpha = self._gradient_(logits, 2, targets, weighting, 1.0)
+            small = self._small(features, self._parts[index].view(-1))
+            alpha = self._gradient_(logits, 2, targets, weighting, 1.0, small)
 
             def product(out: Tensor, keep: float, take: float) -> None:
                 out.flatten(1).addmm_(features.T, flat_logits, beta=keep, alpha=-alpha * take)
@@ -238,6 +246,17 @@ class SharedEngine(Engine):
             self._weights[:, block].mul_(decay[None, :, None])
             decay = 1.0
         weights.addmm_(features.T, flat_logits, beta=decay, alpha=alpha)
+
+    def _small(self, features: Tensor, weights: Tensor) -> bool:
+        """Whether powers of 2 of the logits and their sums are normal numbers, by Cauchy-Schwarz."""
+        if weights.dtype != torch.float64:
+            return False
+        if self._longest[0] is not features:
+            norms = torch.linalg.vector_norm(features, dim=-1)
+            self._longest = features, float(norms.max())
+        # The norm of the whole block is far above that of a row, but one fast product gives it.
+        norm = math.sqrt(float(torch.dot(weights, weights)))
+        return LOG2E * self._longest[1] * norm < LARGEST_POWER
 
 
 class PerHeadEngine(Engine):
