@@ -123,7 +123,8 @@ class _Training:
         import torch
 
         from collapse_theory.trajectories._batches import Data, Draws
-        from collapse_theory.trajectories._engine import PerHeadEngine, SharedEngine
+        from collapse_theory.trajectories._engine import SharedEngine
+        from collapse_theory.trajectories._per_head import PerHeadEngine
         from collapse_theory.trajectories._record import Recorder
         from collapse_theory.trajectories._updates import Update
 
