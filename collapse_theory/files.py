@@ -76,5 +76,18 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: damaged, not valid JSON ({error}); make it again") from error
 
 
+def digest(array: Any) -> str:
+    """SHA-256 of the shape, kind and numbers of an array; whole numbers of any width count as the same."""
+    import hashlib
+
+    import numpy as np
+
+    content = np.ascontiguousarray(array)
+    if content.dtype.kind in "iu":
+        content = content.astype(np.int64)
+    head = f"{content.dtype.str}{content.shape}".encode()
+    return hashlib.sha256(head + content.tobytes()).hexdigest()
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")

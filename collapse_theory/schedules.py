@@ -14,7 +14,7 @@ import numpy as np
 from .checks import integer, numbers
 from .errors import InputError
 
-__all__ = ["SCHEDULES", "constant", "cosine", "linear", "restarts", "schedule", "wsd"]
+__all__ = ["SCHEDULES", "constant", "cosine", "factors", "linear", "restarts", "schedule", "wsd"]
 
 
 def constant(peak: float, steps: int, *, warmup: int = 0) -> np.ndarray:
@@ -85,6 +85,30 @@ def schedule(name: str, peak: float, steps: int, **options: Any) -> np.ndarray:
     if name not in SCHEDULES:
         raise InputError(f"schedule is {name!r:.60}: give one of {', '.join(SCHEDULES)}")
     return SCHEDULES[name](peak, steps, **options)
+
+
+def factors(
+    name: str,
+    steps: int,
+    *,
+    warmup: int = 0,
+    decay_steps: int | None = None,
+    cycles: int | None = None,
+) -> np.ndarray:
+    """What the schedule of that name makes of a peak of 1: [steps], or [1] where no step differs from another.
+
+    ``decay_steps`` of ``wsd`` is a fifth of the steps unless given, and at least one where the warm-up leaves one;
+    ``cycles`` of ``restarts`` are 2. The other schedules have neither and ignore them.
+    """
+    if name == "constant" and not warmup:
+        return np.ones(1)
+    more: dict[str, Any] = {"warmup": warmup}
+    if name == "wsd":
+        more["decay"] = decay_steps or max(0, min(max(1, steps // 5), steps - warmup))
+    if name == "restarts":
+        more["cycles"] = cycles or 2
+    made = schedule(name, 1.0, steps, **more)
+    return made if steps else np.ones(1)
 
 
 def _start(peak: Any, steps: Any, warmup: Any) -> tuple[float, np.ndarray]:

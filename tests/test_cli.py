@@ -73,7 +73,16 @@ COMMAND = (sys.executable, "-W", "error", "-m", "collapse_theory.cli")
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["verify"], ["falsify"], ["simulate"], ["simulate", "linear"], ["plot"], ["forecast"]],
+    [
+        [],
+        ["verify"],
+        ["falsify"],
+        ["simulate"],
+        ["simulate", "linear"],
+        ["simulate", "sweep"],
+        ["plot"],
+        ["forecast"],
+    ],
 )
 def test_every_help_has_an_example_that_parses(command, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -95,7 +104,15 @@ def test_the_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [["verify"], ["falsify"], ["simulate", "linear"], ["plot"], ["forecast"]]
+    "command",
+    [
+        ["verify"],
+        ["falsify"],
+        ["simulate", "linear"],
+        ["simulate", "sweep"],
+        ["plot"],
+        ["forecast"],
+    ],
 )
 def test_every_command_has_the_common_options(command, capsys):
     with pytest.raises(SystemExit):
@@ -619,9 +636,76 @@ def test_simulate_follows_a_schedule(call, more, name, options):
     assert np.allclose(LinearRuns.load("run.npz").step_size[0], wanted, rtol=1e-15)
 
 
+def test_simulate_with_rare_labels(call):
+    code, out, _ = call(
+        *shlex.split("simulate linear --quiet --steps 5 --examples 50 --rare 0.1 --out run.npz")
+    )
+    assert code == 0
+    runs = LinearRuns.load("run.npz")
+    assert np.isin(runs.labels, (0, 1)).sum() == 5
+    assert runs.pairs.tolist() == [[0, 1]]
+    assert runs.unseen[0] == 2
+    np.testing.assert_allclose(runs.target_mass, 0.1, rtol=1e-12)
+    assert json.loads(out.splitlines()[0])["decay_product"] is None
+    assert "plot shrinkage" not in out
+    code, _, err = call(*shlex.split("plot shrinkage run.npz -o f.pdf"))
+    assert code == 2
+    assert "--rare" in err
+
+
+def test_simulate_with_masked_logits_is_pure_decay(call):
+    code, out, _ = call(*shlex.split("simulate linear --quiet --steps 50 --masked --out run.npz"))
+    assert code == 0
+    row = json.loads(out.splitlines()[0])
+    assert row["largest_factor"] == pytest.approx(row["decay_product"], rel=1e-12)
+
+
+LONG = (
+    "--steps 6000 --batch-size 8 --optimizer adamw --schedule cosine --warmup 100 "
+    "--learning-rate 0.01 0.03 --record-every 500 --checkpoint-every 200"
+)
+
+
+def test_simulate_killed_goes_on_to_the_same_bytes(call):
+    """SIGKILL as soon as there is a checkpoint: no handler runs, nothing is tidied up."""
+    arguments = ["simulate", "linear", *shlex.split(LONG), "--seed", "3"]
+    saved = Path("run.npz.checkpoint")
+    with subprocess.Popen(
+        [*COMMAND, *arguments, "--out", "run.npz"],
+        env=subprocess_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while process.poll() is None and not saved.exists():
+            pass
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert saved.exists()
+    assert not Path("run.npz").exists()
+    code, _, err = call(*arguments, "--learning-rate", "0.01", "0.02", "--out", "run.npz")
+    assert code == 2
+    assert "run.npz.checkpoint: the checkpoint of a training with other step_size" in err
+    assert len(err.splitlines()) <= 3
+    code, out, err = call(*arguments, "--out", "run.npz")
+    assert code == 0
+    assert "going on from run.npz.checkpoint" in err
+    assert not saved.exists()
+    code, whole, _ = call(*arguments, "--out", "whole.npz")
+    assert code == 0
+    assert Path("run.npz").read_bytes() == Path("whole.npz").read_bytes()
+    assert out.replace("run.npz", "whole.npz") == whole
+
+
 @pytest.mark.parametrize(
     "more",
     [
+        "--rare 2",
+        "--rare 0",
+        "--rare 0.001",
+        "--rare 0.1 --data mine.npz",
+        "--checkpoint-every 0",
+        "--dtype bfloat16",
+        "--dtype float16",
         "--optimizer lion",
         "--optimizer adam --momentum 0.9",
         "--nesterov",

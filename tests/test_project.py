@@ -29,7 +29,8 @@ LAYERS = (
     *("_version", "errors", "checks", "files", "arithmetic", "softmax", "schedules"),
     *("optimizers", "losses"),
     "normalization",
-    *("instances", "trajectories", "claims", "examination", "strategies", "forecast", "monitor"),
+    *("instances", "trajectories", "sweeps", "claims", "examination", "strategies", "forecast"),
+    "monitor",
     *("checkpoint", "plots", "report", "cli"),
 )
 

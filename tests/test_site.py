@@ -69,7 +69,15 @@ def test_a_claim_that_was_not_examined_says_so():
 
 
 def test_commands_and_names_are_documented(pages, monkeypatch):
-    for command in ("verify", "falsify", "simulate linear", "plot", "export", "forecast"):
+    for command in (
+        "verify",
+        "falsify",
+        "simulate linear",
+        "simulate sweep",
+        "plot",
+        "export",
+        "forecast",
+    ):
         assert re.search(rf"^##+ {command}$", pages["commands.md"], re.MULTILINE)
     monkeypatch.setenv("COLUMNS", reference.COLUMNS)
     assert cli.parser().format_help().rstrip() in pages["commands.md"]

@@ -65,7 +65,7 @@ def test_a_record_comes_back_the_same(tmp_path, changes):
 def test_the_header_says_what_the_file_is(tmp_path):
     record(seeds=7, batch_size=4).save(tmp_path / "run.npz")
     header, arrays = read(tmp_path / "run.npz")
-    assert (header["schema"], header["kind"], header["seed"]) == (2, "linear_runs", 7)
+    assert (header["schema"], header["kind"], header["seed"]) == (3, "linear_runs", 7)
     assert header["dtype"] == "float64"
     assert header["versions"].keys() == {"collapse_theory", "numpy", "python", "torch"}
     assert header["configuration"]["batch_size"] == 4
@@ -101,7 +101,7 @@ def change(edit):
         (lambda p: p.unlink(), "cannot read"),
         (lambda p: np.savez(p, something=np.zeros(3)), "not a record of runs"),
         (lambda p: p.write_bytes(np.zeros(3).tobytes()), "damaged or not a record"),
-        (change(lambda h, a: h.update(schema=3)), "has schema 3, this version reads 1 and 2"),
+        (change(lambda h, a: h.update(schema=4)), "has schema 4, this version reads 1 to 3"),
         (change(lambda h, a: h.update(kind="ledger")), "not a record of linear runs"),
         (change(lambda h, a: h.pop("versions")), "its header has no versions"),
         (change(lambda h, a: h["configuration"].pop("dtype")), "configuration is not complete"),

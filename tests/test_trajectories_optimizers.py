@@ -131,20 +131,43 @@ def test_nothing_is_said_that_holds_for_gradient_descent_alone(name, tmp_path):
             as_steps(record)
 
 
-def test_a_record_of_schema_1_still_loads(tmp_path):
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0, 1e4])
+def test_logits_of_any_size_give_torchs_step(size):
+    """Small ones skip the maximum; exp of large ones would leave the range of floats."""
+    start, features, targets = data()
+    start = start * size
+    config = LinearConfig(steps=5, step_size=0.1, weight_decay=0.1, momentum=0.9)
+    runs = train_linear_heads(start, features, targets, config=config)
+    for head in range(HEADS):
+        w = torch.tensor(start[head], requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1, weight_decay=0.1, momentum=0.9)
+        for _ in range(5):
+            optimizer.zero_grad()
+            functional.cross_entropy(torch.tensor(features) @ w.T, torch.tensor(targets)).backward()
+            optimizer.step()
+        ours, theirs = runs.final_weights[head], w.detach().numpy()
+        assert np.abs(ours - theirs).max() < 1e-12 * max(1.0, np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_record_of_an_earlier_schema_still_loads(tmp_path, schema):
     start, features, targets = data()
     runs = train_linear_heads(start, features, targets, config=LinearConfig(steps=2, step_size=0.1))
     runs.save(tmp_path / "new.npz")
     with np.load(tmp_path / "new.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     header = json.loads(str(arrays.pop("header")))
-    header["schema"] = 1
-    for name in ("optimizer", "momentum", "dampening", "nesterov", "betas", "epsilon", "amsgrad"):
-        del header["configuration"][name]
+    header["schema"] = schema
+    del header["configuration"]["masked"], header["arrays"]["target_mass"], arrays["target_mass"]
+    if schema == 1:
+        of_2 = ("optimizer", "momentum", "dampening", "nesterov", "betas", "epsilon", "amsgrad")
+        for name in of_2:
+            del header["configuration"][name]
     np.savez(tmp_path / "old.npz", header=np.array(json.dumps(header)), **arrays)
     loaded = LinearRuns.load(tmp_path / "old.npz")
     assert loaded.config.plain
     assert np.array_equal(loaded.final_weights, runs.final_weights)
+    assert np.array_equal(loaded.target_mass, np.zeros((HEADS, 2, 1)))
 
 
 @pytest.mark.parametrize(

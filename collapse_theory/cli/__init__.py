@@ -23,6 +23,7 @@ examples:
   collapse-theory falsify paper_lemma_4_1                a counterexample, small enough to read
   collapse-theory falsify contraction --drop step_size   is that hypothesis needed?
   collapse-theory simulate linear --steps 500 --learning-rate 0.5 --weight-decay 0.01 --out run.npz
+  collapse-theory simulate sweep --learning-rate 0.1 0.3 --weight-decay 1e-3 1e-2 --workers 2 --out sweep
   collapse-theory plot shrinkage run.npz -o shrinkage.pdf
   collapse-theory export contraction --latex -o contraction.tex
   collapse-theory forecast --optimizer sgd --learning-rate 0.1 --weight-decay 1e-3 --steps 20000 --radius 4
@@ -59,8 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = str(error) or "out of memory"
         print(f"collapse-theory: {reason}; make the sizes smaller", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("collapse-theory: interrupted; no partial file was left", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        left = str(error) or "no partial file was left"
+        print(f"collapse-theory: interrupted; {left}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of a pipe left early, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ._common import check_file, command, nonnegative, progress, real, whole
+from . import _sweep
+from ._common import check_file, command, progress, whole
+from ._linear_data import examples
+from ._linear_options import add_data, add_training, check_schedules
 
 
 def add(commands: Any) -> None:
@@ -33,128 +37,38 @@ def add(commands: Any) -> None:
         "collapse-theory simulate linear --steps 500 --learning-rate 0.5 1.0 --weight-decay 0.01 --out run.npz",
     )
     add = linear.add_argument
+    add_data(add)
+    add_training(add, grid=False)
     add(
-        "--labels",
-        type=whole(3),
-        default=None,
-        metavar="K",
-        help="labels in all (default 10, or as many as --data needs)",
-    )
-    add(
-        "--unseen",
-        type=whole(2),
-        default=3,
-        metavar="M",
-        help="labels 0..M-1 are never targets (default 3)",
-    )
-    add(
-        "--dim",
-        type=whole(1),
-        default=16,
-        metavar="n",
-        help="dimension of the features (default 16)",
-    )
-    add(
-        "--examples",
-        type=whole(1),
-        default=256,
-        metavar="N",
-        help="training examples (default 256)",
-    )
-    add(
-        "--data", metavar="FILE.npz", help="own data instead: arrays features [N, n] and labels [N]"
-    )
-    add("--steps", type=whole(0), default=500, help="gradient steps (default 500)")
-    add(
-        "--learning-rate",
-        type=real,
-        nargs="+",
-        default=[0.1],
-        metavar="ETA",
-        help="one or more (default 0.1)",
-    )
-    add(
-        "--weight-decay",
-        type=real,
-        nargs="+",
-        default=[0.01],
-        metavar="LAM",
-        help="one or more (default 0.01)",
-    )
-    add("--decoupled", action="store_true", help="decay beside the gradient (SGDW), not in it")
-    add("--optimizer", default="sgd", help="sgd (default), adam, adamw or signsgd")
-    add("--momentum", type=nonnegative, default=0.0, metavar="B", help="of sgd (default 0)")
-    add("--dampening", type=nonnegative, default=0.0, metavar="D", help="of sgd (default 0)")
-    add("--nesterov", action="store_true", help="Nesterov's momentum, of sgd")
-    add(
-        "--betas",
-        type=nonnegative,
-        nargs=2,
-        default=[0.9, 0.999],
-        metavar=("B1", "B2"),
-        help="of adam and adamw (default 0.9 0.999)",
-    )
-    add("--epsilon", type=nonnegative, default=1e-8, help="of adam and adamw (default 1e-8)")
-    add("--amsgrad", action="store_true", help="of adam and adamw")
-    add(
-        "--schedule",
-        default="constant",
-        help="of the learning rate: constant (default), linear, cosine, wsd or restarts",
-    )
-    add(
-        "--warmup",
-        type=whole(0),
-        default=0,
-        metavar="W",
-        help="steps in which the learning rate rises from 0 (default 0)",
-    )
-    add(
-        "--decay-steps", type=whole(1), default=None, metavar="S",
-        help="last steps in which wsd goes down (default: a fifth of all, at least 1)",
-    )  # fmt: skip
-    add(
-        "--cycles", type=whole(1), default=None, metavar="C",
-        help="falls of the cosine in restarts (default 2)",
-    )  # fmt: skip
-    add("--batch-size", type=whole(1), default=None, metavar="B", help="default: the full batch")
-    add(
-        "--repeats",
-        type=whole(1),
-        default=1,
-        metavar="R",
+        "--repeats", type=whole(1), default=1, metavar="R",
         help="heads of each setting, with own initial rows",
-    )
+    )  # fmt: skip
     add(
-        "--scale",
-        type=nonnegative,
-        default=0.3,
-        help="standard deviation of the initial rows (default 0.3)",
-    )
-    add(
-        "--record-every",
-        type=whole(1),
-        default=1,
-        metavar="S",
+        "--record-every", type=whole(1), default=1, metavar="S",
         help="steps between records (default 1)",
-    )
-    add("--dtype", default="float64", help="float64 (default) or float32")
+    )  # fmt: skip
     add(
-        "--out",
-        default="results/linear.npz",
-        metavar="FILE",
+        "--checkpoint-every", type=whole(1), default=None, metavar="S",
+        help="save the state every S steps as FILE.checkpoint beside --out; the same command goes on from it",
+    )  # fmt: skip
+    add(
+        "--out", default="results/linear.npz", metavar="FILE",
         help="the run (default results/linear.npz)",
-    )
+    )  # fmt: skip
+    _sweep.add(kinds)
 
 
 def _simulate_linear(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from ..trajectories import LinearConfig, train_linear_heads
+    from ..schedules import factors
+    from ..trajectories import Checkpoint, LinearConfig, train_linear_heads
 
     check_file(options.out)
     check_file(options.json)
+    check_schedules(options, [options.schedule])
     rng = np.random.default_rng(options.seed)
-    features, labels, count = _data(options, rng)
+    data = examples(options, rng)
     settings = [
         (rate, decay)
         for rate in options.learning_rate
@@ -162,10 +76,19 @@ def _simulate_linear(options: argparse.Namespace) -> int:
         for _ in range(options.repeats)
     ]
     rates, decays = map(np.array, zip(*settings, strict=True))
-    start = rng.normal(scale=options.scale, size=(len(settings), count, features.shape[1]))
+    factor = factors(
+        options.schedule,
+        options.steps,
+        warmup=options.warmup,
+        decay_steps=options.decay_steps,
+        cycles=options.cycles,
+    )
+    start = rng.normal(
+        scale=options.scale, size=(len(settings), data.count, data.features.shape[1])
+    )
     config = LinearConfig(
         steps=options.steps,
-        step_size=_rates(options, rates),
+        step_size=rates[:, None] * factor,
         weight_decay=decays[:, None],
         decoupled=options.decoupled,
         optimizer=options.optimizer,
@@ -179,102 +102,44 @@ def _simulate_linear(options: argparse.Namespace) -> int:
         seeds=[options.seed + k for k in range(len(settings))],
         record_every=options.record_every,
         dtype=options.dtype,
+        masked=options.masked,
     )
-    with progress(options.quiet) as bar:
-        runs = train_linear_heads(
-            start,
-            features,
-            labels,
-            config=config,
-            progress=lambda done, total: bar("training", done, total),
-        )
+    saved = Path(f"{options.out}.checkpoint")
+    checkpoint = None
+    if options.checkpoint_every is not None:
+        check_file(saved)
+        checkpoint = Checkpoint(path=saved, every=options.checkpoint_every)
+        if saved.exists() and not options.quiet:
+            print(f"going on from {saved}", file=sys.stderr)
+    try:
+        with progress(options.quiet) as bar:
+            runs = train_linear_heads(
+                start,
+                data.features,
+                data.labels,
+                config=config,
+                pairs=data.pairs,
+                progress=lambda done, total: bar("training", done, total),
+                checkpoint=checkpoint,
+            )
+    except KeyboardInterrupt:
+        if checkpoint is None or not saved.exists():
+            raise
+        raise KeyboardInterrupt(f"the same command goes on from {saved}") from None
     runs.save(options.out)
     rows = _run_summary(runs, settings)
     if options.json:
         from ..files import write_json
 
         write_json(options.json, {"run": str(options.out), "heads": rows})
+    if checkpoint is not None:
+        saved.unlink(missing_ok=True)
     for row in rows:
         print(json.dumps(row))
     print(f"run       {options.out}")
-    if config.plain:
+    if runs.bounded:
         print(f"figure    collapse-theory plot shrinkage {options.out} -o FIGURE.pdf")
     return 0
-
-
-def _rates(options: argparse.Namespace, peaks: Any) -> Any:
-    """The learning rates [H, 1], or [H, steps] under a schedule. Raises :class:`InputError`."""
-    import numpy as np
-
-    from ..schedules import schedule
-
-    own = {"decay": (options.decay_steps, "wsd"), "cycles": (options.cycles, "restarts")}
-    for name, (value, owner) in own.items():
-        if value is not None and options.schedule != owner:
-            flag = "--decay-steps" if name == "decay" else "--cycles"
-            raise InputError(f"{flag} {value}: --schedule {owner} alone has it; leave it out")
-    if options.schedule == "constant" and not options.warmup:
-        return peaks[:, None]
-    more: dict[str, Any] = {"warmup": options.warmup}
-    if options.schedule == "wsd":
-        fifth = min(max(1, options.steps // 5), options.steps - options.warmup)
-        more["decay"] = options.decay_steps or max(0, fifth)
-    if options.schedule == "restarts":
-        more["cycles"] = options.cycles or 2
-    factor = schedule(options.schedule, 1.0, options.steps, **more)
-    return peaks[:, None] * (factor if options.steps else np.ones(1))
-
-
-def _data(options: argparse.Namespace, rng: Any) -> tuple[Any, Any, int]:
-    """Features [N, n], labels [N] and K: from ``--data``, or Gaussian features labelled by a random linear teacher."""
-    import numpy as np
-
-    if options.data:
-        features, labels = _own_data(options.data)
-        count = max(3, int(labels.max()) + 1) if options.labels is None else options.labels
-        outside = labels[(labels < 0) | (labels >= count)]
-        if len(outside):
-            raise InputError(
-                f"{options.data}: label {outside[0]} is out of range; labels run from 0 to K - 1, "
-                f"and --labels K is {count}"
-            )
-        return features, labels, count
-    count = 10 if options.labels is None else options.labels
-    seen = count - options.unseen
-    if seen < 1:
-        raise InputError(
-            f"--unseen {options.unseen} leaves no target among --labels {count}; lower it"
-        )
-    features = rng.standard_normal((options.examples, options.dim))
-    teacher = rng.standard_normal((seen, options.dim))
-    return features, options.unseen + np.argmax(features @ teacher.T, axis=1), count
-
-
-def _own_data(path: str) -> tuple[Any, Any]:
-    """Features [N, n] and labels [N] of the user's file. Raises :class:`InputError`."""
-    import numpy as np
-
-    wanted = "give an .npz with features [N, n] (numbers) and labels [N] (whole numbers)"
-    try:
-        # Opened here: NumPy leaves a damaged archive open.
-        with open(path, "rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path}: holds one array only; {wanted}")
-            features, labels = archive["features"], archive["labels"]
-    except InputError:
-        raise
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; check the path") from error
-    except Exception as error:  # a damaged zip or array raises half a dozen types
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: not usable ({reason}); {wanted}") from error
-    for name, array, kinds, axes in (("features", features, "fiu", 2), ("labels", labels, "iu", 1)):
-        if array.dtype.kind not in kinds or array.ndim != axes or array.size == 0:
-            raise InputError(
-                f"{path}: {name} are {array.dtype} of shape {list(array.shape)}; {wanted}"
-            )
-    return features.astype(np.float64), labels.astype(np.int64)
 
 
 def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
@@ -294,8 +159,8 @@ def _run_summary(runs: Any, settings: Sequence[tuple[float, float]]) -> list[dic
                 "largest_factor": float((last[apart] / first[apart]).max())
                 if apart.any()
                 else None,
-                # None for other optimisers than gradient descent, whose distances it does not bound.
-                "decay_product": float(runs.decay_product[head, -1]) if runs.config.plain else None,
+                # None where it bounds no distance: under other optimisers, and of rare labels.
+                "decay_product": float(runs.decay_product[head, -1]) if runs.bounded else None,
             }
         )
     return rows

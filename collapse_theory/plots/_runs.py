@@ -38,6 +38,11 @@ def shrinkage(ax: Axes, ratio_ax: Axes, runs: LinearRuns, *, head: int = 0) -> N
             f"the run was trained by {runs.config.optimizer} with momentum {runs.config.momentum}: its "
             "bounds are those of gradient descent; simulate with optimizer sgd and no momentum"
         )
+    if not runs.bounded:
+        raise InputError(
+            "the run follows labels that are targets: its bounds are those of unseen labels; "
+            "simulate without --rare"
+        )
     states, product = runs.states, runs.decay_product[index]
     start = runs.distance[index, 0]
     if not (start > 0).any():

@@ -6,6 +6,7 @@ steps the distance of every pair of unseen labels, and the quantities with which
 package imports no torch.
 """
 
+from collapse_theory.trajectories._checkpoint import Checkpoint
 from collapse_theory.trajectories._config import LinearConfig
 from collapse_theory.trajectories._instances import as_run, as_steps
 from collapse_theory.trajectories._runs import CURVATURES, LinearRuns
@@ -13,6 +14,7 @@ from collapse_theory.trajectories._train import train_linear_heads
 
 __all__ = [
     "CURVATURES",
+    "Checkpoint",
     "LinearConfig",
     "LinearRuns",
     "as_run",

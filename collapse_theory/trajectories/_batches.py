@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
-__all__ = ["Batch", "Data", "batches"]
+__all__ = ["Batch", "Data", "Draws"]
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,46 @@ def _pick(values: Tensor, indices: Tensor, shared: bool) -> Tensor:
     return values.gather(1, indices.expand(len(values), -1))
 
 
-def batches(data: Data, *, size: int, seeds: list[int]) -> Iterator[Batch]:
+class Draws:
     """Endless batches of `size` examples, without replacement inside an epoch.
 
     The order of a head depends on its seed alone: one generator for each distinct seed.
     """
-    examples = data.features.shape[-2]
-    distinct = sorted(set(seeds))
-    generators = [torch.Generator().manual_seed(seed) for seed in distinct]
-    place = torch.tensor([distinct.index(seed) for seed in seeds])
-    if len(distinct) == 1 and data.features.ndim == 2:
-        place = place[:1]
-    while True:
-        orders = torch.stack([torch.randperm(examples, generator=g) for g in generators])[place]
-        for start in range(0, examples - size + 1, size):
-            yield data.at(orders[:, start : start + size].contiguous())
+
+    def __init__(self, data: Data, *, size: int, seeds: list[int]) -> None:
+        self._data, self._size = data, size
+        self._examples = data.features.shape[-2]
+        distinct = sorted(set(seeds))
+        self._generators = [torch.Generator().manual_seed(seed) for seed in distinct]
+        place = torch.tensor([distinct.index(seed) for seed in seeds])
+        if len(distinct) == 1 and data.features.ndim == 2:
+            place = place[:1]
+        self._place = place
+        self._orders = torch.empty((len(place), 0), dtype=torch.int64)
+        self._next = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Batch:
+        if self._next + self._size > self._orders.shape[1]:
+            drawn = [torch.randperm(self._examples, generator=g) for g in self._generators]
+            self._orders, self._next = torch.stack(drawn)[self._place], 0
+        start, self._next = self._next, self._next + self._size
+        return self._data.at(self._orders[:, start : self._next].contiguous())
+
+    def arrays(self) -> dict[str, Any]:
+        """The orders and the place in them: what a checkpoint keeps."""
+        states = torch.stack([generator.get_state() for generator in self._generators])
+        return {
+            "generators": states.numpy(),
+            "orders": self._orders.numpy(),
+            "next": torch.tensor(self._next).numpy(),
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Go on from what `arrays` returned."""
+        states = torch.from_numpy(arrays["generators"])
+        for generator, state in zip(self._generators, states, strict=True):
+            generator.set_state(state.clone())  # torch crashes on a row of a larger tensor
+        self._orders, self._next = torch.from_numpy(arrays["orders"]), int(arrays["next"])

@@ -15,6 +15,7 @@ __all__ = [
     "check_labels",
     "check_pairs",
     "check_weighting",
+    "unseen_in_head",
     "unseen_labels",
 ]
 
@@ -80,8 +81,25 @@ def unseen_labels(labels: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
     return np.setdiff1d(np.arange(classes), labels)
 
 
-def check_pairs(pairs: Any, unseen: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Pairs [P, 2] of distinct unseen labels; all of them where `pairs` is None."""
+def unseen_in_head(labels: NDArray[np.int64], heads: int, classes: int) -> NDArray[np.bool_]:
+    """Whether a label is nobody's target in a head, [H, K]."""
+    every = np.arange(classes)
+    if labels.ndim == 1:
+        return np.broadcast_to(np.isin(every, labels, invert=True), (heads, classes))
+    return np.stack([np.isin(every, row, invert=True) for row in labels])
+
+
+def check_pairs(
+    pairs: Any,
+    unseen: NDArray[np.int64],
+    classes: int,
+    *,
+    masked: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """Pairs [P, 2] of distinct labels; all pairs of unseen ones where `pairs` is None.
+
+    `masked` [H, K] says which logits are left out.
+    """
     if pairs is None:
         count = len(unseen) * (len(unseen) - 1) // 2
         if len(unseen) < 2 or classes < 3:
@@ -101,8 +119,14 @@ def check_pairs(pairs: Any, unseen: NDArray[np.int64], classes: int) -> NDArray[
     if classes < 3:
         raise InputError(f"weights have {classes} rows: a pair of unseen labels needs at least 3")
     for u, v in array.tolist():
-        if u == v or u not in unseen or v not in unseen:
+        if u == v or not (0 <= u < classes and 0 <= v < classes):
             raise InputError(
-                f"pairs hold ({u}, {v}): give two distinct unseen labels, out of {unseen.tolist()}"
+                f"pairs hold ({u}, {v}): give two distinct labels from 0 to {classes - 1}"
+            )
+        # Of a pair with one logit left out no logarithmic mean is defined, and the claim is silent.
+        if masked is not None and (masked[:, u] != masked[:, v]).any():
+            raise InputError(
+                f"pairs hold ({u}, {v}), one of them masked: give two unseen labels, "
+                f"out of {unseen.tolist()}, or two others"
             )
     return array.astype(np.int64)

@@ -45,6 +45,8 @@ class LinearConfig:
         record_every: record the steps 0, k, 2k, ...; None records the last weights alone.
         snapshots: keep the weights and the batch of each recorded step, for another look at it.
         dtype: "float64" or "float32", of the training. Records are measured in float64.
+        masked: leave the logits of a head's unseen labels out of the softmax: their rows only decay
+            (claim `masked_logits`).
 
     Raises:
         InputError: a value is of the wrong kind or out of range. Shapes that depend on H are
@@ -67,6 +69,7 @@ class LinearConfig:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     amsgrad: bool = False
+    masked: bool = False
 
     def __post_init__(self) -> None:
         integer("steps", self.steps, least=0)
@@ -76,11 +79,15 @@ class LinearConfig:
         for name in ("batch_size", "record_every"):
             if getattr(self, name) is not None:
                 integer(name, getattr(self, name), least=1)
-        for name in ("decoupled", "snapshots", "nesterov", "amsgrad"):
+        for name in ("decoupled", "snapshots", "nesterov", "amsgrad", "masked"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}: give True or False")
         if self.dtype not in TYPES:
-            raise InputError(f"dtype is {self.dtype!r:.60}: give 'float64' or 'float32'")
+            # In half precision the softmax's sums alone would be wrong in the second digit.
+            raise InputError(
+                f"dtype is {self.dtype!r:.60}: heads are trained in 'float64' or 'float32'; for "
+                "half precision step with collapse_theory.optimizers"
+            )
         self._check_optimizer()
         seeds = self.seeds
         if isinstance(seeds, (str, bytes)) or np.ndim(seeds) > 1:

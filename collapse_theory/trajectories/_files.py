@@ -24,10 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 KIND = "linear_runs"
-SCHEMA = 2
-READABLE = (1, 2)
+SCHEMA = 3
+READABLE = (1, 2, 3)
 """Schema 1 knew plain gradient descent alone, and none of the settings in `SINCE_2`."""
-SINCE_2 = {"optimizer", "momentum", "dampening", "nesterov", "betas", "epsilon", "amsgrad"}
+SINCE_3 = {"masked"}
+"""Nor did schema 2, whose pairs were unseen without exception, have `target_mass`."""
+SINCE_2 = {
+    "optimizer",
+    "momentum",
+    "dampening",
+    "nesterov",
+    "betas",
+    "epsilon",
+    "amsgrad",
+    *SINCE_3,
+}
 SCHEDULES = ("step_size", "weight_decay")
 
 SHAPES = {
@@ -43,6 +54,7 @@ SHAPES = {
     "next_distance": "HRP",
     "trace": "HRP",
     "largest_logmean": "HRP",
+    "target_mass": "HRP",
     "residual": "HRP",
     "loss": "HR",
     "unseen_mass": "HR",
@@ -120,7 +132,7 @@ def _check_header(header: Any, path: Path) -> None:
         raise InputError(f"{path} is not a record of linear runs: give a file that `save` wrote")
     if header.get("schema") not in READABLE:
         raise InputError(
-            f"{path} has schema {header.get('schema')!r}, this version reads 1 and 2: "
+            f"{path} has schema {header.get('schema')!r}, this version reads 1 to 3: "
             "make it anew, or install the version that wrote it"
         )
     for name in ("versions", "configuration", "arrays"):
@@ -134,11 +146,14 @@ def _fields(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path)
     for name in SCHEDULES:
         if f"config.{name}" in arrays:
             values[name] = arrays.pop(f"config.{name}")
+    if header["schema"] < 3 and "trace" in arrays:
+        arrays["target_mass"] = np.zeros_like(arrays["trace"])
     known = {*SHAPES, *FREE}
     if set(arrays) - known or known - set(arrays) - set(OPTIONAL):
         raise InputError(f"{path} is damaged: arrays are missing or unknown: make it anew")
     wanted = {entry.name for entry in fields(LinearConfig)}
-    if values.keys() != (wanted if header["schema"] == SCHEMA else wanted - SINCE_2):
+    later = {1: SINCE_2, 2: SINCE_3, 3: set()}[header["schema"]]
+    if values.keys() != wanted - later:
         raise InputError(f"{path} is damaged: its configuration is not complete: make it anew")
     sizes: dict[str, int] = {"2": 2}
     for name, axes in SHAPES.items():

@@ -103,6 +103,10 @@ def _fields(
             f"runs were trained by {runs.config.optimizer} with momentum {runs.config.momentum}: an "
             "instance is a step of gradient descent; train with optimizer='sgd' and no momentum"
         )
+    if runs.config.masked:
+        raise InputError(
+            "runs were trained with masked logits, which no instance has; train with masked=False"
+        )
     if runs.weights is None:
         raise InputError("runs hold no snapshots: record them with snapshots=True")
     found = np.flatnonzero((runs.pairs == np.array(pair)).all(-1))

@@ -25,13 +25,15 @@ class Before:
         unseen_mass: mean probability of all labels that are unseen in a head together [H].
         trace: tr M = sum a_i L_i |x_i|^2 [H, P].
         largest_logmean: max L_i over examples with a_i > 0 [H, P].
-        pull: M D [H, P, n].
+        target_mass: f = sum a_i ([y_i = u] + [y_i = v]) [H, P]; 0 of unseen pairs.
+        pull: M D - sum a_i ([y_i = u] - [y_i = v]) x_i [H, P, n]; M D of unseen pairs.
     """
 
     loss: Tensor
     unseen_mass: Tensor
     trace: Tensor
     largest_logmean: Tensor
+    target_mass: Tensor
     pull: Tensor
 
 
@@ -41,7 +43,9 @@ def differences(weights: Tensor, pairs: Tensor) -> Tensor:
     return weights.index_select(1, first) - weights.index_select(1, second)
 
 
-def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor) -> Before:
+def measure_before(
+    weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor, *, masked: bool = False
+) -> Before:
     """Measure a step at its start.
 
     Args:
@@ -49,6 +53,7 @@ def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor)
         batch: the examples of the step.
         pairs: [P, 2].
         unseen: whether a label is nobody's target in a head, [H, K], bool.
+        masked: whether the logits of those are left out: then p = 0 and L = 0.
     """
     heads = len(weights)
     features = batch.features().double()
@@ -61,6 +66,8 @@ def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor)
         mean = mean / mean.sum(-1, keepdim=True)
 
     logits = _apply(weights, features)  # [H, K, B]
+    if masked:
+        logits = logits.masked_fill(unseen[:, :, None], -torch.inf)
     normaliser = torch.logsumexp(logits, 1)  # [H, B]
     targets = batch.labels.expand(heads, size)
     losses = normaliser - logits.gather(1, targets[:, None])[:, 0]
@@ -77,13 +84,16 @@ def measure_before(weights: Tensor, batch: Batch, pairs: Tensor, unseen: Tensor)
     phi = torch.where(gap > 0, -torch.expm1(-gap) / gap, 1.0)
     logmean = torch.exp(larger - normaliser[:, None]) * phi
     weighted = mean[:, None] * logmean
+    first_hit, second_hit = (targets[:, None] == labels[:, None] for labels in (first, second))
+    push = mean[:, None] * (first_hit.double() - second_hit.double())  # [H, P, B]
     squares = features.square().sum(-1, keepdim=True)  # |x_i|^2 [B, 1] or [H, B, 1]
     return Before(
         loss=(mean * losses).sum(-1),
         unseen_mass=(mean * mass).sum(-1),
         trace=torch.matmul(weighted, squares)[:, :, 0],
         largest_logmean=torch.where(mean[:, None] > 0, logmean, 0.0).amax(2),
-        pull=torch.matmul(weighted * inner, features),
+        target_mass=(mean[:, None] * (first_hit.double() + second_hit.double())).sum(-1),
+        pull=torch.matmul(weighted * inner - push, features),
     )
 
 

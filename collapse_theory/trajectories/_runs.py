@@ -36,7 +36,7 @@ class LinearRuns:
 
     Attributes:
         config: how the heads were trained.
-        pairs: the labels u, v of each pair [P, 2].
+        pairs: the labels u, v of each pair [P, 2]; unseen ones unless named.
         unseen: all labels that are never a target, in any head [U].
         recorded: the steps recorded [R], counted from 0.
         states: the number of steps taken at each recorded state [R + 1].
@@ -48,8 +48,10 @@ class LinearRuns:
         next_distance: |D+| [H, R, P].
         trace: tr M = sum a_i L_i |x_i|^2 [H, R, P].
         largest_logmean: max L_i, the sharp pbar [H, R, P].
-        residual: |D+ - (c D - eta M D)| [H, R, P], by `difference_recursion` zero but for rounding;
-            NaN unless `config.plain`: another optimiser's step is not that.
+        target_mass: f = sum a_i ([y_i = u] + [y_i = v]) [H, R, P]; 0 of unseen pairs.
+        residual: |D+ - (c D - eta M D + eta sum a_i ([y_i = u] - [y_i = v]) x_i)| [H, R, P], by
+            `difference_recursion` (and `rare_labels`) zero but for rounding; NaN unless
+            `config.plain`: another optimiser's step is not that.
         loss: mean cross-entropy of the batch, without the decay's term [H, R].
         unseen_mass: mean probability of all labels together that are never a head's target [H, R].
         norms: |w_k| [H, R + 1, K].
@@ -76,6 +78,7 @@ class LinearRuns:
     next_distance: Floats
     trace: Floats
     largest_logmean: Floats
+    target_mass: Floats
     residual: Floats
     loss: Floats
     unseen_mass: Floats
@@ -89,6 +92,11 @@ class LinearRuns:
     weights: NDArray[Any] | None = None
     indices: NDArray[np.int64] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether `trajectory` speaks of the run: gradient descent, and pairs of unseen labels alone."""
+        return self.config.plain and bool(np.isin(self.pairs, self.unseen).all())
 
     @property
     def heads(self) -> int:

@@ -55,6 +55,21 @@ class Update:
             slots = self._slots(index, weights, 3 if self._config.amsgrad else 2)
             self._adam(slots, weights, product, step_size, weight_decay, step)
 
+    def arrays(self) -> dict[str, Any]:
+        """The state of every block: what a checkpoint keeps."""
+        return {
+            f"{index}.{place}": slot.numpy()
+            for index, slots in self._state.items()
+            for place, slot in enumerate(slots)
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Go on from what `arrays` returned, whose places come in order."""
+        self._state = {}
+        for name, array in arrays.items():
+            slots = self._state.setdefault(int(name.partition(".")[0]), [])
+            slots.append(torch.from_numpy(array).clone())  # aligned as torch does it
+
     def _slots(self, index: int, weights: Tensor, count: int) -> list[Tensor]:
         if index not in self._state:
             self._state[index] = [torch.zeros_like(weights) for _ in range(count)]
