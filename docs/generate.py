@@ -1,6 +1,6 @@
 """The generated parts of the documentation: written anew, or checked against what is committed.
 
-    python -m docs.generate            write the generated parts of README, claims, forecasts and studies, and the witness schema
+    python -m docs.generate            write generated parts of README, claims, forecasts and studies; the witness schema
     python -m docs.generate --check    exit 1 if something is out of date, naming it
     python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
     python -m docs.generate --figures  draw the README's figures anew

@@ -17,13 +17,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
-import platform
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ from collapse_theory.forecast._adam import update_bound
 from collapse_theory.normalization import feature_radius
 from collapse_theory.trajectories import LinearConfig, LinearRuns, train_linear_heads
 
-__all__ = ["INVALID", "KINDS", "QUICK", "Config", "Study", "facts", "main", "read_text", "study"]
+__all__ = ["INVALID", "KINDS", "QUICK", "Config", "Study", "main", "read_text", "study"]
 
 Floats = NDArray[np.float64]
 
@@ -182,15 +181,7 @@ def _pairs(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def product(runs: LinearRuns) -> Floats:
     """``prod (1 - eta lam)`` at the states [R + 1], whatever the optimiser; rates are constant here."""
-    return np.power(1.0 - _eta(runs) * _lam(runs), runs.states)
-
-
-def _eta(runs: LinearRuns) -> float:
-    return float(runs.step_size[0, 0])
-
-
-def _lam(runs: LinearRuns) -> float:
-    return float(runs.weight_decay[0, 0])
+    return np.power(1.0 - float(runs.step_size[0, 0] * runs.weight_decay[0, 0]), runs.states)
 
 
 def lower(runs: LinearRuns) -> Floats:
@@ -206,74 +197,8 @@ def ball(runs: LinearRuns, dim: int, start: float) -> Floats:
     if constant is None:
         raise InputError(f"betas: got {runs.config.betas}; beta1^2 must be below beta2")
     left = product(runs)
-    reach = 2 * constant / _lam(runs)
+    reach = 2 * constant / float(runs.weight_decay[0, 0])
     return math.sqrt(dim) * (left * start + reach * (1 - left))
-
-
-def facts(found: Study) -> dict[str, Any]:
-    """The study in numbers, JSON-ready; medians are over pairs and seeds."""
-    config = found.config
-    present = np.unique(found.runs["sgd"].labels)
-    sgd, adamw = found.runs["sgd"], found.runs["adamw"]
-    slack = 4 * sgd.rounding
-    start = float(sgd.distance[:, 0].max())  # no entry of a D_0 is larger
-    out: dict[str, Any] = {
-        "status": "observed; the bounds beside it are proved",
-        "python": platform.python_version(),
-        "text": {"bytes": config.size, "files": found.files, "sha256": found.sha256},
-        "labels": {
-            "targets": len(present),
-            "never in UTF-8": len(INVALID),
-            "not in this text": BYTES - len(present) - len(INVALID),
-        },
-        "dim": config.dim,
-        "context": config.context,
-        "radius": found.radius,
-        "longest_feature": float(sgd.radius.max()),
-        "steps": config.steps,
-        "batch_size": config.batch_size,
-        "seeds": list(config.seeds),
-        "sgd_bounds": {
-            "least_margin": float((2 - sgd.step_size * (2 * sgd.weight_decay + found.radius**2 / 2)).min()),
-            "steps_of_pairs": int(sgd.ratio.size),
-            "above_decay": int((sgd.ratio > sgd.decay[:, :, None] + slack).sum()),
-            "below_lower": int((sgd.ratio < sgd.lower_factor("measured") - slack).sum()),
-            "lower_at_end": float(np.median(lower(sgd)[:, -1])),
-        },
-        "adamw_ball_at_end": float(ball(adamw, config.dim, start)[-1]),
-        "runs": [],
-    }  # fmt: skip
-    for name, runs in found.runs.items():
-        for kind in KINDS:
-            chosen = found.pairs(kind)
-            distance = runs.distance[:, :, chosen]
-            norms = runs.norms[:, :, np.unique(runs.pairs[chosen])]
-            relative = float(np.median(distance[:, -1] / distance[:, 0]))
-            out["runs"].append(
-                {
-                    "optimizer": name,
-                    "kind": kind,
-                    "pairs": int(chosen.sum()),
-                    "step_size": _eta(runs),
-                    "weight_decay": _lam(runs),
-                    "decay_product": float(product(runs)[-1]),
-                    "distance": relative,
-                    "over_product": relative / float(product(runs)[-1]),
-                    "largest_over_product": float(
-                        (distance / distance[:, :1] / product(runs)[None, :, None]).max()
-                    ),
-                    "norm": [float(np.median(norms[:, at])) for at in (0, -1)],
-                    "cosine": _ends(runs.cosine[:, :, chosen]),
-                    "centred_cosine": _ends(runs.centred_cosine[:, :, chosen]),
-                    "loss": [float(runs.loss[:, 0].mean()), float(runs.loss[:, -20:].mean())],
-                }
-            )
-    return out
-
-
-def _ends(values: Floats) -> list[float]:
-    """The median at the first and at the last state."""
-    return [float(np.median(values[:, at])) for at in (0, -1)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -288,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end = "\n" if done == total else ""
         print(f"\r{name}: {done} of {total} steps", end=end, file=sys.stderr, flush=True)
 
-    from simulations.stdlib_bytes_views import draw, table
+    from simulations.stdlib_bytes_views import draw, facts, table
 
     folder = Path(options.out)
     try:

@@ -1,7 +1,8 @@
-"""The table and the figure of `stdlib_bytes`."""
+"""The numbers, the table and the figure of `stdlib_bytes`."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,90 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collapse_theory.plots import COLOURS, MARKERS, PAGE, style, write
-from simulations.stdlib_bytes import KINDS, OPTIMIZERS, Study, lower, product
+from simulations.stdlib_bytes import (
+    BYTES,
+    INVALID,
+    KINDS,
+    OPTIMIZERS,
+    Floats,
+    Study,
+    ball,
+    lower,
+    product,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw", "panel", "table"]
+__all__ = ["draw", "facts", "panel", "table"]
 
 TITLES = {"sgd": "SGD", "adamw": "AdamW"}
+
+
+def facts(found: Study) -> dict[str, Any]:
+    """The study in numbers, JSON-ready; medians are over pairs and seeds."""
+    config = found.config
+    present = np.unique(found.runs["sgd"].labels)
+    sgd, adamw = found.runs["sgd"], found.runs["adamw"]
+    slack = 4 * sgd.rounding
+    start = float(sgd.distance[:, 0].max())  # no entry of a D_0 is larger
+    out: dict[str, Any] = {
+        "status": "observed; the bounds beside it are proved",
+        "python": platform.python_version(),
+        "text": {"bytes": config.size, "files": found.files, "sha256": found.sha256},
+        "labels": {
+            "targets": len(present),
+            "never in UTF-8": len(INVALID),
+            "not in this text": BYTES - len(present) - len(INVALID),
+        },
+        "dim": config.dim,
+        "context": config.context,
+        "radius": found.radius,
+        "longest_feature": float(sgd.radius.max()),
+        "steps": config.steps,
+        "batch_size": config.batch_size,
+        "seeds": list(config.seeds),
+        "sgd_bounds": {
+            "least_margin": float((2 - sgd.step_size * (2 * sgd.weight_decay + found.radius**2 / 2)).min()),
+            "steps_of_pairs": int(sgd.ratio.size),
+            "above_decay": int((sgd.ratio > sgd.decay[:, :, None] + slack).sum()),
+            "below_lower": int((sgd.ratio < sgd.lower_factor("measured") - slack).sum()),
+            "lower_at_end": float(np.median(lower(sgd)[:, -1])),
+        },
+        "adamw_ball_at_end": float(ball(adamw, config.dim, start)[-1]),
+        "runs": [],
+    }  # fmt: skip
+    for name, runs in found.runs.items():
+        for kind in KINDS:
+            chosen = found.pairs(kind)
+            distance = runs.distance[:, :, chosen]
+            norms = runs.norms[:, :, np.unique(runs.pairs[chosen])]
+            relative = float(np.median(distance[:, -1] / distance[:, 0]))
+            out["runs"].append(
+                {
+                    "optimizer": name,
+                    "kind": kind,
+                    "pairs": int(chosen.sum()),
+                    "step_size": float(runs.step_size[0, 0]),
+                    "weight_decay": float(runs.weight_decay[0, 0]),
+                    "decay_product": float(product(runs)[-1]),
+                    "distance": relative,
+                    "over_product": relative / float(product(runs)[-1]),
+                    "largest_over_product": float(
+                        (distance / distance[:, :1] / product(runs)[None, :, None]).max()
+                    ),
+                    "norm": [float(np.median(norms[:, at])) for at in (0, -1)],
+                    "cosine": _ends(runs.cosine[:, :, chosen]),
+                    "centred_cosine": _ends(runs.centred_cosine[:, :, chosen]),
+                    "loss": [float(runs.loss[:, 0].mean()), float(runs.loss[:, -20:].mean())],
+                }
+            )
+    return out
+
+
+def _ends(values: Floats) -> list[float]:
+    """The median at the first and at the last state."""
+    return [float(np.median(values[:, at])) for at in (0, -1)]
 
 
 def table(data: Mapping[str, Any]) -> str:

@@ -70,7 +70,7 @@ def test_no_sgd_step_leaves_its_bounds(found):
     np.testing.assert_allclose(stdlib_bytes.product(runs), runs.decay_product[0], rtol=1e-12)
     assert (relative <= runs.decay_product[:, :, None] * (1 + 1e-12)).all()
     assert (relative >= stdlib_bytes.lower(runs) * (1 - 1e-12)).all()
-    bounds = stdlib_bytes.facts(found)["sgd_bounds"]
+    bounds = stdlib_bytes_views.facts(found)["sgd_bounds"]
     assert bounds["above_decay"] == bounds["below_lower"] == 0
     assert bounds["least_margin"] == pytest.approx(2 - 2 * found.config.edge)
 
@@ -103,7 +103,7 @@ def test_the_command_writes_facts_and_figure(found, tmp_path, capsys, monkeypatc
     monkeypatch.setattr(stdlib_bytes, "study", lambda _config, progress: found)
     assert stdlib_bytes.main(["--quick", "--out", str(tmp_path)]) == 0
     data = json.loads((tmp_path / "stdlib_bytes.json").read_text())
-    assert data == stdlib_bytes.facts(found)
+    assert data == stdlib_bytes_views.facts(found)
     assert stdlib_bytes_views.table(data) in capsys.readouterr().out
     picture = (tmp_path / "stdlib_bytes.svg").read_bytes()
     stdlib_bytes_views.draw(found, tmp_path / "again.svg")
