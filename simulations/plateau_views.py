@@ -16,7 +16,7 @@ from collapse_theory.plots import COLOURS, MARKERS, PAGE, style, write
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["csv_text", "draw", "levels", "read", "table", "tracks"]
+__all__ = ["csv_text", "draw", "rates", "read", "table", "tracks"]
 
 Row = dict[str, Any]
 WHOLE = ("batch", "steps", "left_step", "floor_step")
@@ -56,20 +56,22 @@ def table(rows: Sequence[Row]) -> str:
     """Markdown: one row for each single variation, then the grids."""
     lines = [
         "| varied | batch | distance / product after 3, 12, 24 folds | level (seeds) "
-        "| level of $\\lvert D\\rvert$ / $\\eta$ | below half of it | rate |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| level of $\\lvert D\\rvert$ / $\\eta$ | below half of it | rate | per memory |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         if row["varied"] != "grid":
             ratios = ", ".join(_short(row[f"ratio_{fold}"]) for fold in (3, 12, 24))
             lines.append(
                 f"| {_name(row)} | {row['batch'] or 'all'} | {ratios} | {_level(row)} "
-                f"| {_short(row['level_over_eta'])} | {_left(row)} | {row['rate']:.2f} |"
+                f"| {_short(row['level_over_eta'])} | {_left(row)} | {row['rate']:.2f} | {row['rate_memory']:.2f} |"
             )
     for batch in dict.fromkeys(row["batch"] for row in rows if row["varied"] == "grid"):
         chosen = [row for row in rows if row["varied"] == "grid" and row["batch"] == batch]
         decays = sorted({row["lam"] for row in chosen})
-        heading = f"Level of $\\lvert D\\rvert$ / $\\eta$; rate (batches of {batch or 'all'})"
+        heading = (
+            f"Level of $\\lvert D\\rvert$ / $\\eta$; rate; per memory (batches of {batch or 'all'})"
+        )
         lines += [
             "",
             f"| {heading} | " + " | ".join(f"$\\lambda$ = {lam:g}" for lam in decays) + " |",
@@ -77,7 +79,7 @@ def table(rows: Sequence[Row]) -> str:
         lines.append("| --- " * (1 + len(decays)) + "|")
         for eta in sorted({row["eta"] for row in chosen}):
             cells = [
-                f"{_short(row['level_over_eta'])}; {row['rate']:.2f}"
+                f"{_short(row['level_over_eta'])}; {row['rate']:.2f}; {row['rate_memory']:.2f}"
                 for lam in decays
                 for row in chosen
                 if row["eta"] == eta and row["lam"] == lam
@@ -113,7 +115,7 @@ def _left(row: Row) -> str:
 
 def tracks(ax: Axes, rows: Sequence[Row]) -> None:
     """Distances over their start against folds, of single variations that differ most; dotted the decay product."""
-    named = {_name(row): row for row in rows if row["varied"] != "grid"}
+    named = {_name(row): row for row in reversed(rows) if row["varied"] != "grid"}
     wanted = {
         "base": "all examples",
         "batch 32": "batches of 32",
@@ -139,37 +141,37 @@ def tracks(ax: Axes, rows: Sequence[Row]) -> None:
     ax.set(yscale="log", xlabel=r"folds $t\,\eta\lambda$", ylabel=r"distance $|D_t|\,/\,|D_0|$")
 
 
-def levels(ax: Axes, rows: Sequence[Row]) -> None:
-    """The level of ``|D|`` against eta on the grids, full markers for all examples, hollow ones for minibatches."""
-    grid = [row for row in rows if row["varied"] == "grid" and row["level"] is not None]
-    for i, lam in enumerate(sorted({row["lam"] for row in grid})):
-        for batch in dict.fromkeys(row["batch"] for row in grid):
-            chosen = [row for row in grid if row["lam"] == lam and row["batch"] == batch]
-            ax.plot(
-                [row["eta"] for row in chosen],
-                [row["level_over_eta"] * row["eta"] for row in chosen],
-                color=COLOURS[i],
-                marker=MARKERS[i],
-                linestyle="none",
-                markerfacecolor=COLOURS[i] if batch is None else "none",
-                label=rf"$\lambda={lam:g}$, {'all' if batch is None else batch}",
-            )
-    if grid:
-        etas = np.array(sorted({row["eta"] for row in grid}))
-        ax.plot(etas, etas, color="black", linewidth=0.8, zorder=1, label=r"$\eta$")
-        ax.set(xscale="log", yscale="log")
-    ax.set(xlabel=r"step size $\eta$", ylabel=r"level of $|D|$, folds 9 to 12")
+def rates(ax: Axes, rows: Sequence[Row]) -> None:
+    """Late decay rates per step against the decay's own, both in units of 1 - beta2; eps as in the base."""
+    eps = rows[0]["eps"]
+    series = (("all examples", True, 0), ("minibatches", False, 1))
+    own = np.geomspace(0.05, 40, 100)
+    ax.plot(own, own, ":", color="black", label="decay product, not a bound")
+    for label, whole, i in series:
+        chosen = [row for row in rows if row["eps"] == eps and (row["batch"] is None) == whole]
+        ax.plot(
+            [row["eta"] * row["lam"] / (1 - row["beta2"]) for row in chosen],
+            [row["rate_memory"] for row in chosen],
+            color=COLOURS[i],
+            marker=MARKERS[i],
+            linestyle="none",
+            markeredgewidth=0,
+            label=label,
+        )
+    ax.axhline(1, color="black", linewidth=0.6, zorder=1)
+    ax.set(xscale="log", ylim=(-0.5, 2.5), xlabel=r"$\eta\lambda\,/\,(1-\beta_2)$")
+    ax.set_ylabel(r"rate per step $/\,(1-\beta_2)$")
 
 
 def draw(rows: Sequence[Row], path: str | Path) -> Path:
-    """`tracks` and `levels` side by side."""
+    """`tracks` and `rates` side by side."""
     from matplotlib.figure import Figure
 
     with style():
         figure = Figure(figsize=(PAGE, 3.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         tracks(left, rows)
-        levels(right, rows)
+        rates(right, rows)
         for ax in (left, right):
             if ax.get_legend_handles_labels()[0]:
                 ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=3, fontsize=6.5, columnspacing=1.0)  # fmt: skip

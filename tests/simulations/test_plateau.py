@@ -110,6 +110,7 @@ def test_an_exponential_has_its_rate_and_no_plateau(runs, rate):
     folds = np.arange(len(runs.states)) / QUICK.per_fold
     row = measured(runs, np.exp(-rate * folds))
     assert row["rate"] == pytest.approx(rate, rel=1e-6)
+    assert row["rate_memory"] == pytest.approx(rate * 0.1 * 0.1 / (1 - 0.999), rel=1e-6)
     first_below = np.argmax(rate * folds > -np.log(plateau.FLOOR))
     assert row["floor_step"] == (runs.states[first_below] if first_below else None)
     if row["level"] is not None:
