@@ -126,12 +126,13 @@ def theorems_table() -> str:
 
 def studies_page() -> str:
     """docs/pages/studies.md with the tables of the studies whose results are shipped."""
-    from simulations import stdlib_bytes_views
+    from simulations import plateau_views, stdlib_bytes_views
 
+    rows = plateau_views.read((RESULTS / "plateau.csv").read_text(encoding="utf-8"))
+    facts = read_json(RESULTS / "stdlib_bytes.json")
     text = STUDIES.read_text(encoding="utf-8")
-    return filled(
-        text, "stdlib_bytes", stdlib_bytes_views.table(read_json(RESULTS / "stdlib_bytes.json"))
-    )
+    text = filled(text, "stdlib_bytes", stdlib_bytes_views.table(facts))
+    return filled(text, "plateau", plateau_views.table(rows))
 
 
 def claims_page() -> str:

@@ -46,8 +46,8 @@ class Setting:
     """One set of hyperparameters; ``varied`` says what differs from the base; ``batch`` is None for all examples."""
 
     varied: str
-    eta: float = 1e-2
-    lam: float = 0.03
+    eta: float = 3e-2
+    lam: float = 0.1
     eps: float = 1e-8
     beta1: float = 0.9
     beta2: float = 0.999
@@ -68,7 +68,7 @@ def settings() -> tuple[Setting, ...]:
         out += [
             Setting(varied="grid", eta=eta, lam=lam, batch=batch)
             for eta in (1e-2, 3e-2, 1e-1)
-            for lam in (0.03, 0.1, 0.3)
+            for lam in (0.1, 0.3)
         ]
     return tuple(out)
 

@@ -200,3 +200,18 @@ def test_an_interrupt_says_where_the_finished_settings_are(tmp_path, capsys, mon
     assert plateau.main(["--quick", "--out", str(tmp_path)]) == 130
     assert "plateau_quick.jsonl" in capsys.readouterr().err
     assert Path(tmp_path / "plateau_quick.jsonl").read_text().count("\n") == 1
+
+
+def test_the_page_says_what_the_shipped_numbers_say():
+    rows = plateau_views.read(SHIPPED.read_text())
+    assert plateau_views.table(rows) in generate.STUDIES.read_text(encoding="utf-8")
+    assert len(rows) == len(plateau.Config().settings)
+    fast = [r for r in rows if r["eta"] * r["lam"] > (1 - r["beta2"]) * 1.001]
+    assert all(r["ratio_24"] > 1 for r in fast)
+    still = [r for r in rows if r["batch"] is None and r["beta2"] in (0.0, 0.99)]
+    assert len(still) == 2
+    assert all(r["left_step"] is None for r in still)
+    small = [r for r in rows if r["batch"] == 32 and r["beta2"] == 0.999]
+    small = [r for r in small if r["eta"] * r["lam"] < 0.0091]
+    assert len(small) == 5
+    assert all(abs(r["rate_memory"] - 1) < 0.05 for r in small)
