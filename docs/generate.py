@@ -1,6 +1,6 @@
 """The generated parts of the documentation: written anew, or checked against what is committed.
 
-    python -m docs.generate            write the README's tables, docs/claims.md, the forecasts shown and the witness schema
+    python -m docs.generate            write generated parts of README, claims, forecasts and studies; the witness schema
     python -m docs.generate --check    exit 1 if something is out of date, naming it
     python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
     python -m docs.generate --figures  draw the README's figures anew
@@ -23,7 +23,7 @@ from typing import Any
 from collapse_theory import Claim, all_claims, claims, forecast
 from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
-from collapse_theory.files import write_text
+from collapse_theory.files import read_json, write_text
 from collapse_theory.instances import DOMAINS
 from proofs import rocq, symbolic
 
@@ -32,6 +32,8 @@ LEDGER = ROOT / "docs" / "ledger.json"
 WITNESS_SCHEMA = ROOT / "collapse_theory" / "examination" / "witness.schema.json"
 FIGURES = ROOT / "docs" / "figures"
 FORECASTS = ROOT / "docs" / "pages" / "forecast"
+STUDIES = ROOT / "docs" / "pages" / "studies.md"
+RESULTS = ROOT / "simulations" / "results"
 HEAD = 20
 """The digits run's head that the figures show: lam = 0.03 and a step size just within the condition."""
 
@@ -120,6 +122,17 @@ def theorems_table() -> str:
             file = stated[claim][0]
             rows.append(f"| `{claim}` | {shown} | [{file}](rocq/{file}) |")
     return "\n".join(rows)
+
+
+def studies_page() -> str:
+    """docs/pages/studies.md with the tables of the studies whose results are shipped."""
+    from simulations import plateau_views, stdlib_bytes_views
+
+    rows = plateau_views.read((RESULTS / "plateau.csv").read_text(encoding="utf-8"))
+    facts = read_json(RESULTS / "stdlib_bytes.json")
+    text = STUDIES.read_text(encoding="utf-8")
+    text = filled(text, "stdlib_bytes", stdlib_bytes_views.table(facts))
+    return filled(text, "plateau", plateau_views.table(rows))
 
 
 def claims_page() -> str:
@@ -236,6 +249,7 @@ def documents() -> dict[Path, str]:
     return {
         readme: text,
         page: forecasts,
+        STUDIES: studies_page(),
         proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
