@@ -263,8 +263,8 @@ def refutation() -> list[Line]:
         ),
         Line(
             "refuted",
-            at_most(right + 84 * two**6, Symbol("leftside", real=True)),
-            Combine(unfold=("right", "leftside", "after_u", "after_v")),
+            at_most(right + two**6, Symbol("leftside", real=True)),
+            Combine((Term(83 * two**6),), unfold=("right", "leftside", "after_u", "after_v")),
             "The rows are apart all the same: the claim is false.",
         ),
     ]

@@ -10,6 +10,7 @@ from ..framework.small import Small, Table, real
 from ..framework.strict import Nonzero, Positive
 from ..framework.symbols import base_name, i, m
 from ..framework.types import Expr
+from .adam_runs import q
 from .runs import age
 
 SIZES = (
@@ -60,7 +61,7 @@ def small(derivation: Derivation, past: History, entries: Table) -> Small:
 
 
 def history(derivation: Derivation, steps: int) -> History:
-    """Every row takes the steps on the derivation's loss, the seen one too."""
+    """Every row takes the steps on the derivation's loss, the seen one too; u and v by its own lines, where it has them."""
     loss = derivation["loss"].statement.rhs
     b1, b2, eps, lam = real("b1"), real("b2"), real("eps"), real("lam")
     unknown = [Dummy(f"w_{k}", real=True) for k in range(LABELS)]
@@ -77,12 +78,16 @@ def history(derivation: Derivation, steps: int) -> History:
         firsts = [b1 * m + (1 - b1) * g for m, g in zip(past.firsts[-1], slopes, strict=True)]
         seconds = [b2 * v + (1 - b2) * g**2 for v, g in zip(past.seconds[-1], slopes, strict=True)]
         done, eta = time + 1, real(f"eta_{time}")
-        past.rows.append(
-            [
-                (1 - eta * lam) * w - eta * m / (1 - b1**done) / (sqrt(v / (1 - b2**done)) + eps)
-                for w, m, v in zip(past.rows[-1], firsts, seconds, strict=True)
-            ]
-        )
+        after = [
+            (1 - eta * lam) * w - eta * g / (1 - b1**done) / (sqrt(v / (1 - b2**done)) + eps)
+            for w, g, v in zip(past.rows[-1], firsts, seconds, strict=True)
+        ]
+        if any(line.name == "next_u" for line in derivation.lines):
+            # Rows u and v move as the derivation says.
+            written = small(derivation, past, {})
+            moved = (q.name(f"next_{row}", m) for row in ("u", "v"))
+            after[:2] = [written(row, {age: time, m: 1}) for row in moved]
+        past.rows.append(after)
         past.firsts.append(firsts)
         past.seconds.append(seconds)
     return past
