@@ -126,6 +126,13 @@ def test_any_options_of_adam(seed, path, dtype, name, options):
     compare(name, options, path, dtype, seed, SHAPES[seed % len(SHAPES)])
 
 
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_fused_decay_is_one_multiply_add(dtype):
+    """Found by the test above: 1 - eta lam of these two is not what two roundings make of it."""
+    options = {"step_size": 1.1870899544555609, "weight_decay": 0.75}
+    compare("adamw", options, "fused", dtype, 0, SHAPES[0])
+
+
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -75,16 +75,21 @@ def fused_adam(
     decoupled: bool,
 ) -> list[Any]:
     """New weights, first and second moments, and the largest second moment (or None)."""
+    import torch
+
     beta1, beta2 = betas
     length = -(step_size / (1 - beta1**count))
     root2 = math.sqrt(1 - beta2**count)
+    # 1 - eta lam is a multiply-add too, of doubles whatever the type of the weights.
+    eta, lam = (torch.tensor(x, dtype=torch.float64) for x in (step_size, weight_decay))
+    kept = float(torch.ones_like(eta).addcmul(-eta, lam))
 
     def part(
         tail: bool, w: Tensor, g: Tensor, m: Tensor, v: Tensor, x: Tensor | None
     ) -> list[Tensor | None]:
         if weight_decay != 0:
             if decoupled:
-                w = w * _number(w, 1 - step_size * weight_decay)
+                w = w * _number(w, kept)
             else:
                 g = g.addcmul(w, _number(w, weight_decay))
         mix, gap = _number(w, 1 - beta1), g - m
