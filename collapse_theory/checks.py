@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def integer(name: str, value: Any, *, least: int) -> int:
     if value < least:
         raise InputError(f"{name}: got {value}, expected a whole number >= {least}")
     return int(value)
+
+
+def choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """``value``, one of ``choices``. Raises :class:`InputError` on anything else."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name}: got {value!r:.60}; choices are {', '.join(choices)}")
+    return value
 
 
 def labels_below(count: int, labels: np.ndarray) -> None:

@@ -11,5 +11,6 @@ cluster. What is finished is kept in the folder, and the same call again goes on
 from collapse_theory.sweeps._grid import Head, Sweep
 from collapse_theory.sweeps._part import COLUMNS
 from collapse_theory.sweeps._run import run_sweep
+from collapse_theory.sweeps._spread import check_workers, spread
 
-__all__ = ["COLUMNS", "Head", "Sweep", "run_sweep"]
+__all__ = ["COLUMNS", "Head", "Sweep", "check_workers", "run_sweep", "spread"]

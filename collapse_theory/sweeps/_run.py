@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from collapse_theory.errors import InputError
 from collapse_theory.files import digest, read_json, write_json, write_text
 from collapse_theory.sweeps._grid import Part, Sweep
 from collapse_theory.sweeps._part import COLUMNS, train_part
+from collapse_theory.sweeps._spread import check_workers, spread
 from collapse_theory.trajectories._checks import check_labels, check_pairs, unseen_labels
 
 __all__ = ["run_sweep"]
@@ -58,8 +57,7 @@ def run_sweep(
     Raises:
         InputError: bad input, a folder that holds another sweep, or a package that is missing.
     """
-    integer("workers", workers, least=1)
-    _check_packages(workers, scheduler)
+    check_workers(workers, scheduler)
     x, y = numbers("features", features), whole_numbers("labels", labels)
     if x.ndim != 2 or y.shape != x.shape[:1] or not y.size:
         raise InputError(
@@ -86,7 +84,7 @@ def run_sweep(
         progress(said, total)
     waiting = [part for part in parts if part.index not in done]
     calls = [(sweep, part, x, y, classes, chosen, keep_runs) for part in waiting]
-    with _results(calls, workers, scheduler) as results:
+    with spread(train_part, calls, workers=workers, scheduler=scheduler) as results:
         for index, rows, runs in results:
             if runs is not None:
                 runs.save(_path(folder, "runs", index, "npz"))
@@ -98,19 +96,6 @@ def run_sweep(
     rows = sorted((row for part in done.values() for row in part), key=lambda row: row["head"])
     write_text(folder / "heads.csv", _csv(rows))
     return rows
-
-
-def _check_packages(workers: int, scheduler: str | None) -> None:
-    """Raises :class:`InputError` where a package is missing that not everyone needs."""
-    wanted = ["joblib"] if workers > 1 or scheduler else []
-    wanted += ["distributed"] if scheduler else []
-    for name in wanted:
-        if find_spec(name) is None:
-            extra = "dask" if scheduler else "sweep"
-            given = f"scheduler {scheduler}" if scheduler else f"workers {workers}"
-            raise InputError(
-                f"{given}: {name} is missing; pip install 'collapse_theory[{extra}]', or take 1 worker"
-            )
 
 
 def _path(folder: Path, kind: str, index: int, ending: str) -> Path:
@@ -165,38 +150,6 @@ def _finished(folder: Path, part: Part, keep_runs: bool) -> list[dict[str, Any]]
     except (InputError, KeyError, TypeError):
         return None
     return rows if whole else None
-
-
-@contextmanager
-def _results(
-    calls: list[tuple[Any, ...]], workers: int, scheduler: str | None
-) -> Iterator[Iterator[Any]]:
-    """Results of `train_part`, as they come in."""
-    if scheduler is None and (workers == 1 or len(calls) < 2):
-        yield (train_part(*call) for call in calls)
-        return
-    import joblib
-
-    work = [joblib.delayed(train_part)(*call) for call in calls]
-    if scheduler is None:
-        with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-            yield iter(joblib.Parallel(return_as="generator_unordered")(work))
-        return
-    with _client(scheduler), joblib.parallel_config("dask"):
-        yield iter(joblib.Parallel(return_as="generator_unordered")(work))
-
-
-def _client(scheduler: str) -> Any:
-    """A client of the Dask scheduler, closed at the end of its block."""
-    from distributed import Client  # pyright: ignore[reportMissingImports]
-
-    try:
-        return Client(scheduler, timeout=10)
-    except (OSError, ValueError, TimeoutError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(
-            f"scheduler {scheduler}: cannot be reached ({reason}); check the address"
-        ) from error
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
