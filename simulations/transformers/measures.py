@@ -17,7 +17,7 @@ __all__ = ["curvature", "heads_facts", "pair_distances", "rows_facts"]
 
 
 def rows_facts(rows: Tensor, centre: Tensor) -> dict[str, float]:
-    """Of rows [k, n]: root mean square distance of pairs and the largest, mean cosine raw and about ``centre`` [n], mean norm.
+    """Of rows [k, n]: root mean square distance of pairs, the largest one, mean cosines, raw and about ``centre`` [n], norm.
 
     All pairs are in the means, by the sums over rows: ``sum_{u != v} <a_u, a_v> = |sum a|^2 - sum |a|^2``.
     """

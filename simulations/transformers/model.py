@@ -1,6 +1,6 @@
-"""A decoder-only transformer to be read in one sitting, with the paper's and others' ways to name symbols it has not seen.
+"""A decoder-only transformer to be read in one sitting, with ways to name symbols that it has not seen.
 
-Pre-norm blocks of causal attention and a perceptron; the last norm's output is the *feature* x of the theory, and the rows of
+Pre-norm blocks of causal attention and a perceptron; the last norm's output is the *feature* x of the theory, the rows of
 the output matrix are the w_k: logits are ``W x``. Options beside the plain model:
 
 - ``copy``: attention over the *input embeddings*, added before the last norm (the paper's copy attention). What it adds is
