@@ -89,7 +89,7 @@ def teacher_forced(model: Transformer, batch: Batch) -> NDArray[np.bool_]:
     context = tokens[:, None, :-1].expand(-1, tokens.shape[1] - 1, -1)
     scores = model.log_probabilities(x, shares, context)
     right = (scores.argmax(-1) == tokens[:, 1:]).cpu().numpy()
-    return (right | ~batch.answer_mask[:, 1:]).all(1)
+    return np.all(right | ~batch.answer_mask[:, 1:], axis=1)
 
 
 @contextmanager

@@ -7,13 +7,15 @@ last state and ends in the same numbers.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from collapse_theory.errors import InputError
-from collapse_theory.files import read_json, write_json
+from collapse_theory.files import read_json, write_json, write_text
 from collapse_theory.sweeps import check_workers, spread
 from simulations.transformers.experiment import Experiment, perform
 from simulations.transformers.studies import Study
@@ -26,10 +28,41 @@ KIND, SCHEMA = "transformer_study", 1
 def _perform(run: Experiment, folder: Path, device: str, keep: bool) -> tuple[str, dict[str, Any]]:
     state = folder / "running" / f"{run.key}.pt"
     model = folder / "models" / f"{run.key}.safetensors" if keep else None
-    made = perform(run, device=device, checkpoint=state, keep_model=model)
-    write_json(folder / "runs" / f"{run.key}.json", {"environment": environment(device), **made})
+    made = {
+        "settings": mark(run),
+        "environment": environment(device),
+        **perform(run, device=device, checkpoint=state, keep_model=model),
+    }
+    write_text(folder / "runs" / f"{run.key}.json", _text(made))
     state.unlink(missing_ok=True)
-    return run.key, made
+    return run.key, read_json(folder / "runs" / f"{run.key}.json")
+
+
+def mark(run: Experiment) -> str:
+    """A digest of everything that decides the run's numbers."""
+    return hashlib.sha256(json.dumps(_plain(run.settings()), sort_keys=True).encode()).hexdigest()
+
+
+def _text(made: dict[str, Any]) -> str:
+    """JSON with a line for each entry of a list, numbers to six digits: small, and to be read in a diff."""
+
+    def short(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.6g}")
+        if isinstance(value, dict):
+            return {key: short(entry) for key, entry in value.items()}
+        return [short(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+    def line(value: Any) -> str:
+        return json.dumps(short(value), allow_nan=False, separators=(",", ":"))
+
+    parts = []
+    for key, value in made.items():
+        inside = (
+            "[\n" + ",\n".join(map(line, value)) + "\n]" if isinstance(value, list) else line(value)
+        )
+        parts.append(f"{json.dumps(key)}:{inside}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def environment(device: str) -> dict[str, str]:
@@ -83,13 +116,28 @@ def run_study(
 
 def _claim(folder: Path, study: Study) -> None:
     """Write which study the folder holds, or find the same there. Raises :class:`InputError` on another one."""
-    settings = {run.key: run.settings() for run in study.runs}
-    made = {"schema": SCHEMA, "kind": KIND, "name": study.name, "settings": _plain(settings)}
+    settings = {}
+    for run in study.runs:
+        entries = _plain(run.settings())
+        del entries["seed"]
+        settings[entries.pop("variant")] = entries
+    made = {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "name": study.name,
+        "reason": study.reason,
+        "runs": {run.key: {"variant": run.variant, "seed": run.seed} for run in study.runs},
+        "settings": settings,
+    }
     path = folder / "study.json"
-    if path.exists() and read_json(path) != made:
-        raise InputError(f"{folder}: holds a study with other settings; choose another folder")
     if not path.exists():
         write_json(path, made)
+        return
+    found = read_json(path)
+    if not isinstance(found, dict) or any(
+        found.get(k) != made[k] for k in ("kind", "schema", "settings")
+    ):
+        raise InputError(f"{folder}: holds a study with other settings; choose another folder")
 
 
 def finished(study: Study, folder: str | Path) -> dict[str, dict[str, Any]]:
@@ -99,7 +147,7 @@ def finished(study: Study, folder: str | Path) -> dict[str, dict[str, Any]]:
         path = Path(folder) / "runs" / f"{run.key}.json"
         if path.exists():
             record = read_json(path)
-            if not isinstance(record, dict) or record.get("settings") != _plain(run.settings()):
+            if not isinstance(record, dict) or record.get("settings") != mark(run):
                 raise InputError(
                     f"{path}: of a run with other settings; delete it to make it again"
                 )

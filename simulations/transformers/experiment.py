@@ -113,7 +113,7 @@ def perform(
     """Train, and test in every way.
 
     Returns:
-        "settings"; "records" (through training); "watch" (summary of the steps that were followed); "results": one entry
+        "records" (through training); "watch" (summary of the steps that were followed); "results": one entry
         for each condition and way of testing; "model": a digest of the trained weights.
     """
     threads = torch.get_num_threads()
@@ -166,7 +166,6 @@ def _perform(
         safetensors.torch.save_file(run.model.state_dict(), keep_model)
     weights = [p.detach().cpu().float().numpy().ravel() for p in run.model.parameters()]
     return {
-        "settings": experiment.settings(),
         "records": run.records,
         "watch": _watched(experiment, run),
         "results": _tests(experiment, run, tests, vocabulary),

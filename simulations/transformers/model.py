@@ -189,7 +189,7 @@ class Transformer(nn.Module):
     """The model. Matrices start normal with deviation 1/sqrt(fan-in), those onto the residual stream 1/sqrt(2 layers) of it;
     the embedding with 1/sqrt(n), and its rows times sqrt(n) enter the stream; draws come from ``generator``."""
 
-    def __init__(self, config: ModelConfig, *, generator: torch.Generator) -> None:
+    def __init__(self, config: ModelConfig, *, generator: torch.Generator | None) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Parameter(torch.empty(config.vocabulary, config.width))
@@ -209,7 +209,7 @@ class Transformer(nn.Module):
         self._start(generator)
 
     @torch.no_grad()
-    def _start(self, generator: torch.Generator) -> None:
+    def _start(self, generator: torch.Generator | None) -> None:
         for name, values in self.named_parameters():
             if values.dim() < 2:  # norms, identities and gains have their start; biases are 0
                 if name.endswith("bias"):

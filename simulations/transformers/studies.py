@@ -142,7 +142,7 @@ def gpu() -> Study:
         variant="",
         seed=0,
         structures=1_000_000,
-        seen=4096,
+        seen=2048,
         unseen=100,
         model=ModelConfig(
             vocabulary=1, width=768, layers=10, heads=12, hidden=3072, activation="gelu"

@@ -1,0 +1,219 @@
+"""Figures of a study, and everything that is written of one: CSV, figures, a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from collapse_theory.files import write_text
+from collapse_theory.plots import COLOURS, MARKERS, PAGE, style, write
+from simulations.transformers import tables
+from simulations.transformers.studies import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["accuracy", "ceiling", "collapse", "draw", "publish", "remaining"]
+
+Row = dict[str, Any]
+Done = Mapping[str, Mapping[str, Any]]
+
+
+def accuracy(ax: Axes, rows: Sequence[Row]) -> None:
+    """Exact answers of each variant under each condition: a dot for each seed, a bar for the mean's 95 % interval."""
+    names = list(dict.fromkeys(row["variant"] for row in rows))
+    for i, (unseen, words) in enumerate(tables.CONDITION_WORDS.items()):
+        for j, name in enumerate(names):
+            values = tables.shares(rows, name, unseen)
+            place = -j + 0.24 * (1 - i)
+            found = tables.mean(values)
+            if found.seeds > 1:
+                ax.plot([found.low, found.high], [place, place], color=COLOURS[i], linewidth=1)
+            ax.plot(
+                values,
+                [place] * len(values),
+                linestyle="none",
+                color=COLOURS[i],
+                marker=MARKERS[i],
+                markeredgewidth=0,
+                alpha=0.7,
+                label=words if not j else None,
+                clip_on=False,
+            )
+    ax.set_yticks([-j for j in range(len(names))], names)
+    ax.set(xlim=(0, 1), xlabel="exact answers")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3)
+
+
+LOOKS: dict[str, tuple[str, str]] = {
+    "unseen_distance": ("distance over the first", "log"),
+    "unseen_cosine": ("mean cosine", "linear"),
+    "unseen_centred_cosine": ("mean centred cosine", "linear"),
+    "unseen_norm": ("mean norm", "linear"),
+}
+
+
+def collapse(axes: Sequence[Axes], rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Through training, for the rows of unseen symbols: distance with its decay product, cosines, norm; medians over seeds
+    as lines, dotted the seen symbols' rows."""
+    for i, name in enumerate(names):
+        own = [row for row in rows if row["variant"] == name]
+        steps = sorted({row["step"] for row in own})
+
+        def track(key: str, own: list[Row] = own, steps: list[int] = steps) -> np.ndarray:
+            seeds = sorted({row["seed"] for row in own})
+            table = np.array([[r[key] for r in own if r["seed"] == s] for s in seeds])
+            assert table.shape[1] == len(steps)
+            return table / table[:, :1] if key.endswith("distance") else table
+
+        for ax, key in zip(axes, LOOKS, strict=True):
+            values = track(key)
+            ax.plot(steps, np.median(values, 0), color=COLOURS[i], label=name)
+            ax.fill_between(
+                steps, values.min(0), values.max(0), color=COLOURS[i], alpha=0.2, linewidth=0
+            )
+            seen = np.median(track(key.replace("unseen", "seen")), 0)
+            ax.plot(steps, seen, ":", color=COLOURS[i], linewidth=0.8)
+        if not i:
+            product = np.median(track("decay_product"), 0)
+            axes[0].plot(
+                steps, product, color="black", label="decay product, not a bound for AdamW"
+            )
+    for ax, (words, scale) in zip(axes, LOOKS.values(), strict=True):
+        ax.set(ylabel=words, yscale=scale, xlabel="step")
+
+
+def ceiling(reach: np.ndarray, count: int) -> np.ndarray:
+    """The most that sampling can give to one of ``count`` unseen symbols (claim indistinguishable), no mass elsewhere:
+    ``1/(1 + (count - 1) exp(-r delta))`` at reach ``r delta``."""
+    return 1 / (1 + (count - 1) * np.exp(-reach))
+
+
+def remaining(ax: Axes, last: Sequence[Row], results: Sequence[Row], count: int) -> None:
+    """Exact answers with all symbols unseen against the reach r delta of the unseen rows, all runs; the ceiling in black."""
+    names = list(dict.fromkeys(row["variant"] for row in last))
+    for i, name in enumerate(names):
+        own = [row for row in last if row["variant"] == name]
+        reach = [row["r"] * row["unseen_farthest"] for row in own]
+        values = tables.shares(results, name, "all")
+        filled = "none" if i >= len(COLOURS) else COLOURS[i % len(COLOURS)]
+        ax.plot(
+            reach,
+            values,
+            linestyle="none",
+            marker=MARKERS[i % len(MARKERS)],
+            color=COLOURS[i % len(COLOURS)],
+            markerfacecolor=filled,
+            label=name,
+            clip_on=False,
+        )
+    line = np.linspace(0, max(row["r"] * row["unseen_farthest"] for row in last) * 1.05, 200)
+    ax.plot(line, ceiling(line, count), color="black", label="ceiling for one sampled token")
+    ax.set(ylim=(0, 1), xlabel=r"reach $r\,\delta$ of the unseen rows", ylabel="exact, all unseen")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, fontsize=6.5)
+
+
+def diversity(ax: Axes, rows: Sequence[Row]) -> None:
+    """Exact answers against the number of symbols in training: means over seeds, filled where all symbols are unseen."""
+    names = list(dict.fromkeys(row["variant"] for row in rows))
+    models = list(dict.fromkeys(name.split(",")[0] for name in names))
+    ticks = sorted({int(name.split()[1]) for name in names})
+    for i, model in enumerate(models):
+        own = [name for name in names if name.startswith(f"{model},")]
+        counts = [int(name.split()[1]) for name in own]
+        for unseen, dash, fill in (("none", ":", "none"), ("all", "-", COLOURS[i])):
+            found = [tables.mean(tables.shares(rows, name, unseen)) for name in own]
+            values = [m.value for m in found]
+            ax.plot(
+                counts,
+                values,
+                dash,
+                color=COLOURS[i],
+                marker=MARKERS[i],
+                markerfacecolor=fill,
+                label=f"{model}, {tables.CONDITION_WORDS[unseen]}",
+            )
+            for name, count in zip(own, counts, strict=True):
+                seeds = tables.shares(rows, name, unseen)
+                ax.plot([count] * len(seeds), seeds, ".", color=COLOURS[i], markersize=2)
+    ax.set(xscale="log", ylim=(0, 1), xlabel="symbols in training", ylabel="exact answers")
+    ax.set_xticks(ticks, [str(count) for count in ticks])
+    ax.minorticks_off()
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+
+
+def _table_figure(figure: Figure, study: Study, done: Done) -> None:
+    rows = tables.results(study, done)
+    accuracy(figure.subplots(), rows)
+
+
+def _collapse_figure(figure: Figure, study: Study, done: Done) -> None:
+    rows = tables.records(study, done)
+    names = list(dict.fromkeys(row["variant"] for row in rows))[: len(COLOURS)]
+    if study.name == "table":
+        names = ["standard, trainable", "copy, trainable", "copy, reset", "copy, temporary reset"]
+        names = [name for name in names if any(row["variant"] == name for row in rows)]
+    axes = figure.subplots(2, 2).ravel()
+    collapse(axes, rows, names)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+
+
+def _remaining_figure(figure: Figure, study: Study, done: Done) -> None:
+    last, results = tables.last_records(study, done), tables.results(study, done)
+    remaining(figure.subplots(), last, results, study.runs[0].unseen)
+
+
+def _diversity_figure(figure: Figure, study: Study, done: Done) -> None:
+    diversity(figure.subplots(), tables.results(study, done))
+
+
+FIGURES: dict[str, tuple[float, Callable[[Figure, Study, Done], None]]] = {
+    "accuracy": (3.6, _table_figure),
+    "collapse": (4.6, _collapse_figure),
+    "remaining": (3.6, _remaining_figure),
+    "diversity": (3.4, _diversity_figure),
+}
+
+
+def draw(kind: str, study: Study, done: Done, path: str | Path) -> Path:
+    """One of `FIGURES`, written as .svg, .pdf or .png."""
+    from matplotlib.figure import Figure
+
+    height, fill = FIGURES[kind]
+    with style():
+        figure = Figure(figsize=(PAGE, height), layout="constrained")
+        fill(figure, study, done)
+        return write(figure, path)
+
+
+def kinds(study: Study) -> tuple[str, ...]:
+    """Which figures a study has."""
+    return (
+        ("diversity", "remaining")
+        if study.name == "diversity"
+        else ("accuracy", "collapse", "remaining")
+    )
+
+
+def publish(study: Study, done: Done, folder: str | Path) -> str:
+    """Write CSV, figures and page of the runs that are finished; what is to be printed."""
+    folder = Path(folder)
+    if not done:
+        return f"{study.name}: no run is finished yet"
+    text = tables.table(study, done)
+    mistakes = tables.errors(study, done)
+    written = [
+        write_text(folder / "results.csv", tables.csv_text(tables.results(study, done))),
+        write_text(folder / "records.csv", tables.csv_text(tables.records(study, done))),
+    ]
+    if watched := tables.watches(study, done):
+        written.append(write_text(folder / "watch.csv", tables.csv_text(watched)))
+    written += [draw(kind, study, done, folder / f"{kind}.svg") for kind in kinds(study)]
+    page = f"# {study.name}\n\n{study.reason}\n\n{len(done)} of {len(study.runs)} runs.\n\n{text}\n\n{mistakes}\n"
+    page += "".join(f"\n![{kind}]({kind}.svg)\n" for kind in kinds(study))
+    written.append(write_text(folder / "page.md", page))
+    return "\n".join([text, "", mistakes, "", *(f"written: {path}" for path in written)])
