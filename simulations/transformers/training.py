@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from simulations.transformers.measures import (
 )
 from simulations.transformers.model import ModelConfig, Transformer
 
-__all__ = ["PRECISIONS", "Run", "TrainConfig", "train"]
+__all__ = ["PRECISIONS", "Run", "TrainConfig", "Trainer", "train"]
 
 PRECISIONS = ("float32", "float64", "bfloat16")
 Record = list[dict[str, Any]]
@@ -162,7 +162,7 @@ def train(
             it, if it is of the same settings, and ends in the same numbers; delete it once the result is safe.
         progress: called with the step and the loss at each record.
     """
-    trainer = _Trainer(model_config, config, intervention, structures, vocabulary, seed, device)
+    trainer = Trainer(model_config, config, intervention, structures, vocabulary, seed, device)
     if checkpoint is not None and Path(checkpoint).exists():
         trainer.load(Path(checkpoint))
     while trainer.step < config.steps:
@@ -184,7 +184,7 @@ def train(
     return trainer.run
 
 
-class _Trainer:
+class Trainer:
     """State of a run between two steps."""
 
     def __init__(
@@ -367,8 +367,3 @@ class _Trainer:
 def _mixed(seed: int, step: int) -> int:
     """A seed for torch from two numbers, as NumPy mixes them."""
     return int(np.random.SeedSequence((seed, 2, step)).generate_state(1, np.uint64)[0] >> 1)
-
-
-def describe(*configs: Any) -> dict[str, Any]:
-    """Settings as plain values."""
-    return {type(config).__name__: asdict(config) for config in configs}

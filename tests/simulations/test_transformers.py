@@ -104,9 +104,9 @@ def test_resets_draw_the_rows_and_clear_their_moments(rows, first):
     assert len(intervention.chosen(VOCABULARY)) == VOCABULARY.size - first
     # The twelfth step is not taken any more: look at what comes just before it.
     from simulations.transformers.interventions import redraw
-    from simulations.transformers.training import _Trainer
+    from simulations.transformers.training import Trainer
 
-    trainer = _Trainer(MODEL, SHORT, intervention, STRUCTURES, VOCABULARY, 0, "cpu")
+    trainer = Trainer(MODEL, SHORT, intervention, STRUCTURES, VOCABULARY, 0, "cpu")
     for _ in range(12):
         trainer.advance()
     before = trainer.run.model.embedding.detach().clone()
@@ -220,12 +220,12 @@ def test_sgd_stays_within_the_proved_bounds_at_every_step():
 
 def test_the_recursion_of_the_theory_is_the_training_step():
     """Claim difference_recursion: D+ = (1 - eta lam) D - eta s M D, to rounding, on the transformer's own features."""
-    from simulations.transformers.training import _Trainer
+    from simulations.transformers.training import Trainer
 
     config = dataclasses.replace(
         SHORT, optimizer="sgd", precision="float64", clip=0.3, embedding_decay=0.2, step_size=0.1
     )
-    trainer = _Trainer(MODEL, config, Intervention(), STRUCTURES, VOCABULARY, 3, "cpu")
+    trainer = Trainer(MODEL, config, Intervention(), STRUCTURES, VOCABULARY, 3, "cpu")
     u, v = (int(i) for i in VOCABULARY.unseen[:2])
     for step in range(5):
         loss, x, logs = trainer.loss(trainer.batch(step))
