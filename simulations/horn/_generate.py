@@ -30,7 +30,7 @@ from ._structures import (
 
 POOL = 4096
 LARGEST_POOL = 32768
-FRUITLESS = 40
+MOST_POOLS = 200
 """Pools drawn before giving up on a configuration that yields too few pairs."""
 
 
@@ -46,7 +46,7 @@ def make_structures(config: HornConfig, count: int, rng: np.random.Generator) ->
     wanted = _wanted(config, pairs)
     kept: list[list[_Picked]] = [[], []]
     size = min(max(POOL, 2 * count), LARGEST_POOL)
-    for _ in range(FRUITLESS):
+    for _ in range(MOST_POOLS):
         found = _matched(_pool(config, size, rng), config, rng)
         for firing in (0, 1):
             kept[firing].append(found.where(found.firing == firing))
@@ -54,7 +54,7 @@ def make_structures(config: HornConfig, count: int, rng: np.random.Generator) ->
             sum(len(p) for k in kept for p in k) >= pairs
         ):
             break
-        if _hopeless(kept, wanted, pairs, size):
+        if _hopeless(kept, wanted):
             break
     chosen = _choose(kept, wanted, pairs, config, rng)
     order = rng.permutation(2 * pairs)[:count] if count % 2 == 0 else _odd(pairs, rng)
@@ -103,7 +103,7 @@ def _wanted(config: HornConfig, pairs: int) -> tuple[int, int]:
     return pairs - firing, firing
 
 
-def _hopeless(kept: list[list[_Picked]], wanted: tuple[int, int], pairs: int, size: int) -> bool:
+def _hopeless(kept: list[list[_Picked]], wanted: tuple[int, int]) -> bool:
     """Whether three pools gave nothing of a kind that is wanted."""
     if len(kept[0]) < 3:
         return False
@@ -320,7 +320,8 @@ def _matched(pool: _Picked, config: HornConfig, rng: np.random.Generator) -> _Pi
     firing = (fires & (body >= 2)).any(1)[row]
     own = heads[row] == query[:, None]
     as_premise = ((premises[row] == query[:, None, None]).any(2)).sum(1)
-    fact_premises = (own * np.bitwise_count(rules.premises & rules.facts[:, None])[row]).sum(1)
+    from_facts = np.bitwise_count(rules.premises & rules.facts[:, None])
+    fact_premises = (own * from_facts[row]).sum(1)
     # For a query one step away they are the reasoning itself.
     fact_premises[hoped[row, query] < 2] = 0
     counted = [
@@ -328,6 +329,7 @@ def _matched(pool: _Picked, config: HornConfig, rng: np.random.Generator) -> _Pi
         (heads >= 0).sum(1)[row],
         (facts >= 0).sum(1)[row],
         *((body == k).sum(1)[row] for k in range(1, premises.shape[2] + 1)),
+        from_facts.sum(1)[row],
         length,
         firing,
         hoped[row, query],
