@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from collapse_theory.checks import whole_numbers
 from collapse_theory.errors import InputError
 
-from ._generate import mixed
 from ._language import WORDS, Vocabulary
-from ._structures import Bools, Structures
-
-Ints = NDArray[Any]
+from ._masks import Bools, Ints, mixed
+from ._structures import Structures
 
 UNSEEN = ("none", "query", "all")
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from collapse_theory.errors import InputError
 
-from ._structures import Bools, Problem, Structures
+from ._masks import Bools
+from ._structures import Problem, Structures
 
 
 def unit_propagation(structures: Structures) -> Bools:

@@ -23,7 +23,8 @@ from collapse_theory.checks import integer
 from collapse_theory.errors import InputError
 
 from ._checker import forward_chain
-from ._structures import Bools, Problem, Structures, pack
+from ._masks import Bools
+from ._structures import Problem, Structures, pack
 
 KINDS = ("rp", "lp", "rp_balanced")
 
