@@ -12,7 +12,7 @@ from ._masks import Bools, Ints
 
 @dataclass(frozen=True)
 class Picked:
-    """Pairs: row 2i is TRUE, row 2i + 1 is FALSE with the same signature."""
+    """Pairs: row 2i is TRUE, row 2i + 1 is FALSE with the same signature. (In a pool rows are still single.)"""
 
     premises: Ints
     heads: Ints

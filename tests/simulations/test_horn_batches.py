@@ -183,6 +183,27 @@ def test_fingerprints_tell_queries_and_orders_apart():
     assert len(set(fingerprints(horn.pack(others)).tolist())) == 4
 
 
+def test_a_test_set_apart_shares_no_problem_up_to_names():
+    config, rng = horn.PRESETS["easy"], np.random.default_rng(2)
+    train, more, drawn = (horn.make_structures(config, 4000, rng) for _ in range(3))
+    test = horn.apart(drawn, train, more)
+    marks = fingerprints(test)
+    assert len(set(marks.tolist())) == len(test) == 2 * test.verdict.sum()
+    renamed = renumbered(train.take(slice(0, 1000)), rng)
+    for other in (train, more, renamed):
+        assert not np.isin(marks, fingerprints(other)).any()
+    assert np.isin(marks, fingerprints(drawn)).all()
+    # Whatever occurs nowhere else is kept, but for the excess of one verdict.
+    new = set(fingerprints(drawn).tolist()) - set(fingerprints(train).tolist())
+    new -= set(fingerprints(more).tolist())
+    assert len(new) - 200 < len(test) <= len(new)
+
+
+def test_a_set_apart_from_itself_is_empty():
+    assert len(horn.apart(STRUCTURES, STRUCTURES)) == 0
+    assert 0 < len(horn.apart(STRUCTURES)) <= len(STRUCTURES)
+
+
 # ------------------------------------------------------------------------------------------------ grades
 
 

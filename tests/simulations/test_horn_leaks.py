@@ -44,6 +44,13 @@ def test_no_shortcut_comes_three_points_from_chance_on_20000_problems(config, tr
         assert abs(accuracy - 0.5) < 0.03, (name, accuracy)
 
 
+def test_no_shortcut_beats_chance_on_a_test_set_apart():
+    structures = horn.apart(made("easy", 12_000), made("easy", 8000, seed=12))
+    scored = len(structures) - len(structures) // 2
+    for name, accuracy in scores(structures).items():
+        assert abs(accuracy - 0.5) < 5 * 0.5 / np.sqrt(scored), name
+
+
 def test_every_count_has_the_same_distribution_for_both_verdicts():
     structures = made("medium", 2000)
     table = baselines.counts(structures)
