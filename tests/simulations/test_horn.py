@@ -1,6 +1,7 @@
 """Random Horn problems: verdicts, traces and texts against independent checkers; controls, balance, bad input."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -149,6 +150,35 @@ def test_unit_propagation_agrees_with_100000_problems():
     for config, count in (("easy", 60_000), ("medium", 30_000), ("large", 10_000)):
         structures = made(config, count, seed=5)
         assert np.array_equal(unit_propagation(structures), structures.verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("BOS s0 > s1", "ends after 4 words"),
+        ("s0 > s1", "word 0: s0"),
+        ("BOS s0 > > ;", "word 3: >"),
+        ("BOS s0 s1 ;", "word 2: s1"),
+        ("BOS FACTS s0 QUERY s1 .", "word 5: ."),
+    ],
+)
+def test_texts_out_of_format_are_named(text, named):
+    ids = {WORDS.name(t): t for t in range(WORDS.size)}
+    with pytest.raises(ValueError, match=named):
+        horn.accepts([ids[word] for word in text.split()], WORDS)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    from simulations.horn.baselines import baselines
+    from simulations.horn.oracle import unit_propagation
+
+    structures = made(count=100)
+    for module in ("pysat", "sklearn.linear_model"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match="python-sat is not installed; pip install"):
+        unit_propagation(structures)
+    with pytest.raises(InputError, match="scikit-learn is not installed; pip install"):
+        baselines(structures, np.random.default_rng(0))
 
 
 # --------------------------------------------------------------------------------- controls and balance
