@@ -7,7 +7,7 @@ new symbols. The order of a trace is stated in :mod:`simulations.horn._structure
     python -m simulations.horn --count 20000
 """
 
-from ._batches import Batch, fingerprints, rename
+from ._batches import Batch, apart, fingerprints, rename
 from ._checker import accepts, forward_chain, read_text, trace_of
 from ._config import PRESETS, HornConfig
 from ._generate import make_structures
@@ -25,6 +25,7 @@ __all__ = [
     "Structures",
     "Vocabulary",
     "accepts",
+    "apart",
     "check_answers",
     "fingerprints",
     "forward_chain",

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from collapse_theory.checks import whole_numbers
 from collapse_theory.errors import InputError
 
-from ._generate import mixed
 from ._language import WORDS, Vocabulary
-from ._structures import Bools, Structures
-
-Ints = NDArray[Any]
+from ._masks import Bools, Ints, mixed
+from ._structures import Structures
 
 UNSEEN = ("none", "query", "all")
 
@@ -188,3 +186,18 @@ def fingerprints(structures: Structures) -> NDArray[np.uint64]:
         some = text[:, place] > 0
         state[some] = mixed(np.stack([state[some], text[some, place].astype(np.uint64)], axis=1))
     return state
+
+
+def apart(structures: Structures, *others: Structures) -> Structures:
+    """The problems of ``structures`` that, up to renaming, occur in none of ``others`` and not before among themselves.
+
+    For test sets. Of the verdict that is left in excess the last ones are dropped: half of the result is TRUE.
+    """
+    marks = fingerprints(structures)
+    known = [fingerprints(other) for other in others]
+    fresh = np.zeros(len(marks), bool)
+    fresh[np.unique(marks, return_index=True)[1]] = True
+    fresh &= ~np.isin(marks, np.concatenate([marks[:0], *known]))
+    true, false = (np.flatnonzero(fresh & (structures.verdict == v)) for v in (True, False))
+    count = min(len(true), len(false))
+    return structures.take(np.sort(np.concatenate([true[:count], false[:count]])))

@@ -46,7 +46,13 @@ def read_text(tokens: Iterable[int], vocabulary: Vocabulary) -> tuple[Problem, l
     """
     ids = [int(t) for t in tokens]
     words = [vocabulary.name(t) for t in ids]
+    try:
+        return _parsed(ids, words, vocabulary.size)
+    except IndexError as error:
+        raise ValueError(f"the text ends after {len(words)} words, before its answer") from error
 
+
+def _parsed(ids: list[int], words: list[str], count: int) -> tuple[Problem, list[str]]:
     def variable(i: int) -> int:
         if words[i] in WORDS:
             raise ValueError(f"word {i}: {words[i]} where a variable is due")
@@ -77,7 +83,6 @@ def read_text(tokens: Iterable[int], vocabulary: Vocabulary) -> tuple[Problem, l
     answer = words[at + 3 :]
     while answer and answer[-1] == "PAD":
         answer.pop()
-    count = vocabulary.size
     return Problem(variables=count, rules=tuple(rules), facts=tuple(facts), query=query), answer
 
 

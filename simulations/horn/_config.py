@@ -43,7 +43,7 @@ class HornConfig:
     facts: tuple[int, int] = (1, 3)
     depth: tuple[int, int] = (2, 4)
     free_rules: tuple[int, int] = (0, 0)
-    firing: float | None = 0.5
+    firing: float | None = 0.3
     trace: str = "closure"
 
     def __post_init__(self) -> None:
@@ -105,18 +105,18 @@ def _range(name: str, value: Any, least: int) -> tuple[int, int]:
 PRESETS = {
     "easy": HornConfig(),
     "chains": HornConfig(
-        variables=(4, 7), rules=(2, 5), premises=(1, 1), facts=(1, 1), depth=(1, 4), firing=None
+        variables=(6, 9), rules=(4, 7), premises=(1, 1), facts=(1, 2), depth=(2, 4), firing=None
     ),
     "medium": HornConfig(
-        variables=(10, 14), rules=(6, 11), premises=(1, 3), facts=(2, 5), depth=(2, 6)
+        variables=(10, 14), rules=(6, 11), premises=(1, 3), facts=(2, 5), depth=(2, 6), firing=0.5
     ),
     "large": HornConfig(
         variables=(16, 24),
-        rules=(18, 36),
+        rules=(12, 26),
         premises=(1, 3),
-        facts=(3, 8),
-        depth=(3, 8),
-        free_rules=(8, 16),
+        facts=(4, 8),
+        depth=(2, 6),
+        free_rules=(2, 6),
         firing=None,
     ),
 }

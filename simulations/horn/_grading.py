@@ -13,7 +13,7 @@ from collapse_theory.errors import InputError
 
 from ._batches import Batch
 from ._language import FALSE, TRUE, WORDS
-from ._structures import Bools
+from ._masks import Bools
 
 ERROR_KINDS = (
     "none",

@@ -15,19 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collapse_theory.checks import integer
 from collapse_theory.errors import InputError
 
 from ._config import MOST_VARIABLES, TRACES
 from ._language import AND, ARROW, BOS, COLON, EOS, FACTS, FALSE, NEXT, QUERY, STOP, TRUE, WORDS
-
-Ints = NDArray[Any]
-Bools = NDArray[np.bool_]
-
-NEVER = 127
-"""The round of a variable that is never derived."""
+from ._masks import NEVER, Bools, Ints, Masks, all_of, derivation_rounds, traces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +108,7 @@ def structures_of(
     order = traces(rules, facts, int(variables.max(initial=0)))
     each = np.arange(len(query))
     rounds = derivation_rounds(rules, rules.facts, order.shape[1])
-    assumed = rules.facts | (_all_of(variables) & ~rules.concluded)
+    assumed = rules.facts | (all_of(variables) & ~rules.concluded)
     hoped = derivation_rounds(rules, assumed, order.shape[1])
     verdict = rounds[each, query] != NEVER
     depth = np.where(verdict, rounds[each, query], hoped[each, query]).astype(np.int16)
@@ -185,78 +179,6 @@ def _check(i: int, problem: Problem) -> None:
             )
     if len(set(problem.facts)) < len(problem.facts):
         raise InputError(f"{name}.facts: {problem.facts} states a fact twice")
-
-
-@dataclass(frozen=True)
-class Masks:
-    """Sets of variables as int64 bit masks; a padded rule has no premises and no head."""
-
-    premises: Ints  # [N, R]
-    heads: Ints  # [N, R]
-    facts: Ints  # [N]
-
-    @classmethod
-    def of(cls, premises: Ints, heads: Ints, facts: Ints) -> Masks:
-        """Masks of padded arrays of local numbers."""
-        return cls(
-            np.bitwise_or.reduce(bits(premises), axis=2),
-            bits(heads),
-            np.bitwise_or.reduce(bits(facts), axis=1),
-        )
-
-    @property
-    def concluded(self) -> Ints:
-        """Variables that some rule concludes, ``[N]``."""
-        return np.bitwise_or.reduce(self.heads, axis=1)
-
-
-def bits(variables: Ints) -> Ints:
-    """``1 << v``, and 0 for the padding -1."""
-    return np.where(variables >= 0, np.int64(1) << np.maximum(variables, 0).astype(np.int64), 0)
-
-
-def _all_of(variables: Ints) -> Ints:
-    return (np.int64(1) << variables.astype(np.int64)) - 1
-
-
-def derivation_rounds(rules: Masks, start: Ints, width: int) -> Ints:
-    """``[N, width]``: the round of forward chaining from ``start`` that derives each variable, :data:`NEVER` if none."""
-    known = start.copy()
-    rounds = np.full((len(start), width), NEVER, np.int8)
-    place = np.int64(1) << np.arange(width)
-    rounds[(known[:, None] & place) != 0] = 0
-    for now in range(1, width + 1):
-        ready = (known[:, None] & rules.premises) == rules.premises
-        new = np.bitwise_or.reduce(np.where(ready, rules.heads, 0), axis=1) & ~known
-        if not new.any():
-            break
-        rounds[(new[:, None] & place) != 0] = now
-        known |= new
-    return rounds
-
-
-def traces(rules: Masks, facts: Ints, width: int) -> Ints:
-    """``[N, width]``: the closure in the stated order, padded with -1."""
-    count = len(facts)
-    out = np.full((count, width), -1, np.int8)
-    each = np.arange(count)
-    written = np.zeros(count, np.int64)
-    # A fact's number is searched for among heads and facts alike: both end as one bit.
-    fact_bits = bits(facts)
-    choices = np.concatenate([rules.heads, fact_bits], axis=1)
-    needed = np.concatenate([rules.premises, np.zeros_like(fact_bits)], axis=1)
-    for step in range(width):
-        free = written[:, None]
-        ready = ((free & needed) == needed) & ((free & choices) == 0) & (choices != 0)
-        chosen = choices[each, ready.argmax(1)]
-        chosen = np.where(ready.any(1), chosen, 0)
-        if not chosen.any():
-            break
-        some = chosen != 0
-        # frexp is exact for a power of two: the exponent is the bit's place plus one.
-        out[some, step] = np.frexp(chosen[some].astype(np.float64))[1] - 1
-        written |= chosen
-    return out
 
 
 def _texts(
