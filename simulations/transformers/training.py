@@ -125,7 +125,9 @@ class Run:
     """A finished (or stopped) training: the model, its embeddings at the start, the records.
 
     Attributes:
-        records: one for each recorded step, from 0 (before the first) to the last.
+        records: one for each recorded step, from 0 (before the first) to the last. "decay_product" is prod (1 - eta lam)
+            since the start or the last reset; of the watched pairs "pair_most" and "pair_least" are the largest and the
+            least |D| over its value then; "lower_product" is prod (1 - eta (lam + s tr M)), 0 where a factor is not above 0.
         watch: for each step, where ``watched``: what was measured of the pairs, arrays of [steps].
     """
 
@@ -219,7 +221,8 @@ class Trainer:
         self.chosen = intervention.chosen(vocabulary)
         self.pairs = torch.combinations(self.unseen[: config.watched])
         self.optimizer = self._optimizer()
-        self.log_product = 0.0
+        self.log_product = self.log_lower = 0.0
+        self.first = pair_distances(self.run.model.rows.detach(), self.pairs)
 
     def _optimizer(self) -> torch.optim.Optimizer:
         """Embeddings, other matrices, the rest. The embeddings' decay is applied by `_decay`: it may leave rows out."""
@@ -267,7 +270,8 @@ class Trainer:
         if self.intervention.due(step):
             draws = torch.Generator().manual_seed(_mixed(self.seed, step))
             redraw(model, self.optimizer, self.intervention, self.chosen, draws)
-            self.log_product = 0.0
+            self.log_product = self.log_lower = 0.0
+            self.first = pair_distances(model.rows.detach(), self.pairs)
         rate, embedding_rate = (float(f[step]) * config.step_size for f in self.rates)
         embedding_rate *= config.embedding_rate
         for group, value in zip(
@@ -294,6 +298,8 @@ class Trainer:
             decay = 0.0 if self.intervention.freeze else embedding_rate * config.rows_decay
             trace, from_loss = float(bounds["trace"].max()), bounds["from_loss"]
             most, least = float(growth.max()), float(growth.min())
+            lower = 1 - decay - embedding_rate * scale * trace
+            self.log_lower += math.log(lower) if lower > 0 else -math.inf
             self.watch.append((most, least, decay, trace, from_loss, scale, embedding_rate))
         self.step += 1
 
@@ -325,6 +331,10 @@ class Trainer:
                 facts = rows_facts(rows[ids], rows.mean(0))
                 row |= {f"{name}_{key}": value for key, value in facts.items()}
             row |= heads_facts(x, logs, self.unseen.to(self.device))
+            if len(self.pairs):
+                left = pair_distances(model.rows.detach(), self.pairs) / self.first
+                row |= {"pair_most": float(left.max()), "pair_least": float(left.min())}
+                row["lower_product"] = math.exp(self.log_lower)
             if look is not None:
                 row |= look(model)
         self.run.records.append(row)
@@ -335,6 +345,8 @@ class Trainer:
             "settings": self.settings,
             "step": self.step,
             "log_product": self.log_product,
+            "log_lower": self.log_lower,
+            "first": self.first,
             "model": self.run.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "start_rows": self.run.start_rows,
@@ -358,6 +370,7 @@ class Trainer:
         if settings != self.settings:
             raise InputError(f"{path}: of a run with other settings; delete it to start afresh")
         self.step, self.log_product = state["step"], state["log_product"]
+        self.log_lower, self.first = state["log_lower"], state["first"]
         self.run.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.run.start_rows = state["start_rows"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["accuracy", "ceiling", "collapse", "draw", "publish", "remaining"]
+__all__ = ["accuracy", "bounds", "ceiling", "collapse", "draw", "publish", "remaining"]
 
 Row = dict[str, Any]
 Done = Mapping[str, Mapping[str, Any]]
@@ -85,6 +85,28 @@ def collapse(axes: Sequence[Axes], rows: Sequence[Row], names: Sequence[str]) ->
             )
     for ax, (words, scale) in zip(axes, LOOKS.values(), strict=True):
         ax.set(ylabel=words, yscale=scale, xlabel="step")
+
+
+def bounds(ax: Axes, rows: Sequence[Row]) -> None:
+    """Distances of watched pairs over their start, the largest and the least of all seeds, between the two bounds of
+    `trajectory`: one variant trained by gradient descent."""
+    steps = sorted({row["step"] for row in rows})
+
+    def across(key: str, pick: Callable[[list[float]], float]) -> list[float]:
+        return [pick([row[key] for row in rows if row["step"] == step]) for step in steps]
+
+    ax.plot(
+        steps,
+        across("decay_product", min),
+        color="black",
+        label=r"$\prod(1-\eta\lambda)$, upper bound",
+    )
+    ax.plot(steps, across("pair_most", max), "o", color=COLOURS[0], label="largest distance")
+    ax.plot(steps, across("pair_least", min), "s", color=COLOURS[1], label="least distance")
+    lower = np.array(across("lower_product", max))
+    ax.plot(steps, lower, "--", color="black", label=r"$\prod(1-\eta(\lambda+sT))$, lower bound")
+    ax.set(xlabel="step", ylabel=r"$|D_t|\,/\,|D_0|$", yscale="log")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
 
 def ceiling(reach: np.ndarray, count: int) -> np.ndarray:
@@ -162,6 +184,14 @@ def _collapse_figure(figure: Figure, study: Study, done: Done) -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
 
 
+def _bounds_figure(figure: Figure, study: Study, done: Done) -> None:
+    rows = tables.records(study, done)
+    names = list(dict.fromkeys(row["variant"] for row in rows))
+    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        bounds(ax, [row for row in rows if row["variant"] == name])
+        ax.set_title(name, loc="right")
+
+
 def _remaining_figure(figure: Figure, study: Study, done: Done) -> None:
     last, results = tables.last_records(study, done), tables.results(study, done)
     remaining(figure.subplots(), last, results, study.runs[0].unseen)
@@ -176,6 +206,7 @@ FIGURES: dict[str, tuple[float, Callable[[Figure, Study, Done], None]]] = {
     "collapse": (4.6, _collapse_figure),
     "remaining": (3.6, _remaining_figure),
     "diversity": (3.4, _diversity_figure),
+    "bounds": (3.0, _bounds_figure),
 }
 
 
@@ -192,11 +223,10 @@ def draw(kind: str, study: Study, done: Done, path: str | Path) -> Path:
 
 def kinds(study: Study) -> tuple[str, ...]:
     """Which figures a study has."""
-    return (
-        ("diversity", "remaining")
-        if study.name == "diversity"
-        else ("accuracy", "collapse", "remaining")
-    )
+    if study.name == "diversity":
+        return ("diversity", "remaining")
+    watched = any(run.train.watched for run in study.runs)
+    return ("accuracy", "collapse", "remaining", *(["bounds"] if watched else []))
 
 
 def publish(study: Study, done: Done, folder: str | Path) -> str:

@@ -210,7 +210,11 @@ def test_sgd_stays_within_the_proved_bounds_at_every_step():
             SHORT, **config, embedding_decay=0.01, precision="float64", watched=12, warmup=5
         ),
     )
-    watch = perform(experiment)["watch"]
+    made = perform(experiment)
+    for row in made["records"]:
+        assert row["lower_product"] <= row["pair_least"] * (1 + 1e-9)
+        assert row["pair_most"] <= row["decay_product"] * (1 + 1e-9)
+    watch = made["watch"]
     assert watch["trace"]["within"] == 60
     assert watch["from_loss"]["within"] > 0
     assert watch["trace"]["above"] == watch["trace"]["below"] == watch["from_loss"]["above"] == 0
