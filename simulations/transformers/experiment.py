@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -200,6 +201,9 @@ def _watched(experiment: Experiment, run: Run) -> dict[str, Any] | None:
     With gradient descent a step is within `contraction`'s condition for a bound T if ``eta (2 lam + s T) <= 2``, where s is
     the clip's factor (claim norm_clipping). For each T: steps within it, and those of them with a pair above
     ``1 - eta lam``; for T the trace also pairs below ``1 - eta (lam + s T)``. Beside that 2^-40 for rounding in float64.
+
+    "half_period": steps after which the lower bound of claim `reset`, with the least factor of the run, first allows that
+    half of a distance is gone; None where that factor is not positive, or is 1. It promises nothing of AdamW.
     """
     if not run.watch:
         return None
@@ -219,5 +223,7 @@ def _watched(experiment: Experiment, run: Run) -> dict[str, Any] | None:
             "below": int(below.sum()),
             "largest": float(w[name].max()),
         }
+    worst = 1 - float((decay + w["rate"] * w["scale"] * w["trace"]).max())
+    out["half_period"] = math.ceil(math.log(0.5) / math.log(worst)) if 0 < worst < 1 else None
     out["largest_excess"] = float((w["factor_most"] - (1 - decay)).max())
     return out

@@ -31,6 +31,9 @@ class Study:
 PERIOD = 100
 """Steps between resets in the table."""
 
+PERIODS = (10, 30, 100, 300, 1000)
+"""Those that are compared."""
+
 COPY = ModelConfig(vocabulary=1, copy=True)
 
 
@@ -100,9 +103,10 @@ def reset_period() -> Study:
             variant=f"copy, reset every {period}",
             seed=0,
             model=COPY,
+            train=TrainConfig(watched=16),
             intervention=Intervention(period=period),
         )
-        for period in (10, 30, 100, 300, 1000)
+        for period in PERIODS
     ]
     return Study(
         "reset_period",

@@ -87,6 +87,31 @@ def collapse(axes: Sequence[Axes], rows: Sequence[Row], names: Sequence[str]) ->
         ax.set(ylabel=words, yscale=scale, xlabel="step")
 
 
+def periods(ax: Axes, rows: Sequence[Row], watches: Sequence[Row]) -> None:
+    """Exact answers against the period of resets; dashed, in how many steps gradient descent could lose half a distance."""
+    for i, (unseen, words) in enumerate(tables.CONDITION_WORDS.items()):
+        for name in dict.fromkeys(row["variant"] for row in rows):
+            values = tables.shares(rows, name, unseen)
+            ax.plot(
+                [int(name.split()[-1]) * 1.06 ** (i - 1)] * len(values),
+                values,
+                linestyle="none",
+                marker=MARKERS[i],
+                color=COLOURS[i],
+                label=words if name == rows[0]["variant"] else None,
+            )
+    halves = [row["half_period"] for row in watches if row["half_period"]]
+    if halves:
+        ax.axvline(
+            float(np.median(halves)),
+            color="black",
+            linestyle="--",
+            label="lower bound of SGD at 1/2",
+        )
+    ax.set(xscale="log", ylim=(0, 1), xlabel="steps between resets", ylabel="exact answers")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4)
+
+
 def bounds(ax: Axes, rows: Sequence[Row]) -> None:
     """Distances of watched pairs over their start, the largest and the least of all seeds, between the two bounds of
     `trajectory`: one variant trained by gradient descent."""
@@ -106,7 +131,6 @@ def bounds(ax: Axes, rows: Sequence[Row]) -> None:
     lower = np.array(across("lower_product", max))
     ax.plot(steps, lower, "--", color="black", label=r"$\prod(1-\eta(\lambda+sT))$, lower bound")
     ax.set(xlabel="step", ylabel=r"$|D_t|\,/\,|D_0|$", yscale="log")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
 
 def ceiling(reach: np.ndarray, count: int) -> np.ndarray:
@@ -187,9 +211,15 @@ def _collapse_figure(figure: Figure, study: Study, done: Done) -> None:
 def _bounds_figure(figure: Figure, study: Study, done: Done) -> None:
     rows = tables.records(study, done)
     names = list(dict.fromkeys(row["variant"] for row in rows))
-    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    axes = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+    for ax, name in zip(axes, names, strict=True):
         bounds(ax, [row for row in rows if row["variant"] == name])
-        ax.set_title(name, loc="right")
+        ax.set_title(name)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
+
+
+def _periods_figure(figure: Figure, study: Study, done: Done) -> None:
+    periods(figure.subplots(), tables.results(study, done), tables.watches(study, done))
 
 
 def _remaining_figure(figure: Figure, study: Study, done: Done) -> None:
@@ -207,6 +237,7 @@ FIGURES: dict[str, tuple[float, Callable[[Figure, Study, Done], None]]] = {
     "remaining": (3.6, _remaining_figure),
     "diversity": (3.4, _diversity_figure),
     "bounds": (3.0, _bounds_figure),
+    "periods": (3.2, _periods_figure),
 }
 
 
@@ -225,6 +256,8 @@ def kinds(study: Study) -> tuple[str, ...]:
     """Which figures a study has."""
     if study.name == "diversity":
         return ("diversity", "remaining")
+    if study.name == "reset_period":
+        return ("periods", "collapse", "remaining")
     watched = any(run.train.watched for run in study.runs)
     return ("accuracy", "collapse", "remaining", *(["bounds"] if watched else []))
 
