@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["accuracy", "bounds", "ceiling", "collapse", "draw", "publish", "remaining"]
+__all__ = [
+    "accuracy",
+    "bounds",
+    "ceiling",
+    "collapse",
+    "draw",
+    "draw_remaining",
+    "publish",
+    "remaining",
+]
 
 Row = dict[str, Any]
 Done = Mapping[str, Mapping[str, Any]]
@@ -140,27 +149,47 @@ def ceiling(reach: np.ndarray, count: int) -> np.ndarray:
 
 
 def remaining(ax: Axes, last: Sequence[Row], results: Sequence[Row], count: int) -> None:
-    """Exact answers with all symbols unseen against the reach r delta of the unseen rows, all runs; the ceiling in black."""
+    """Exact answers with all symbols unseen against the reach r delta of the unseen rows, all runs; the ceiling in black.
+
+    Colours are interventions (or what else a study varies), filled with copy attention, open without.
+    """
     names = list(dict.fromkeys(row["variant"] for row in last))
-    for i, name in enumerate(names):
+    kinds = list(dict.fromkeys(kind_of(name) for name in names))
+    for name in names:
         own = [row for row in last if row["variant"] == name]
-        reach = [row["r"] * row["unseen_farthest"] for row in own]
-        values = tables.shares(results, name, "all")
-        filled = "none" if i >= len(COLOURS) else COLOURS[i % len(COLOURS)]
+        place = kinds.index(kind_of(name)) % len(COLOURS)
         ax.plot(
-            reach,
-            values,
+            [row["r"] * row["unseen_farthest"] for row in own],
+            tables.shares(results, name, "all"),
             linestyle="none",
-            marker=MARKERS[i % len(MARKERS)],
-            color=COLOURS[i % len(COLOURS)],
-            markerfacecolor=filled,
-            label=name,
+            marker=MARKERS[place],
+            color=COLOURS[place],
+            markerfacecolor=COLOURS[place] if name.startswith("copy") else "none",
+            label=name if len(names) <= 2 * len(kinds) and len(names) < 12 else None,
             clip_on=False,
         )
+    if len(names) >= 12 or len(names) > 2 * len(kinds):
+        for place, kind in enumerate(kinds):
+            at = place % len(COLOURS)
+            ax.plot(
+                [],
+                [],
+                MARKERS[at],
+                color=COLOURS[at],
+                label=f"{kind} (open: no copy attention)" if not place else kind,
+            )
     line = np.linspace(0, max(row["r"] * row["unseen_farthest"] for row in last) * 1.05, 200)
     ax.plot(line, ceiling(line, count), color="black", label="ceiling for one sampled token")
     ax.set(ylim=(0, 1), xlabel=r"reach $r\,\delta$ of the unseen rows", ylabel="exact, all unseen")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, fontsize=6.5)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, fontsize=6.5)
+
+
+def kind_of(variant: str) -> str:
+    """What a variant is, its model left out: the intervention, "more or fewer symbols", "SGD"."""
+    rest = variant.partition(", ")[2]
+    if rest.endswith("symbols"):
+        return "trainable, other numbers of symbols"
+    return "reset, other periods" if rest.startswith("reset every") else rest
 
 
 def diversity(ax: Axes, rows: Sequence[Row]) -> None:
@@ -249,6 +278,18 @@ def draw(kind: str, study: Study, done: Done, path: str | Path) -> Path:
     with style():
         figure = Figure(figsize=(PAGE, height), layout="constrained")
         fill(figure, study, done)
+        return write(figure, path)
+
+
+def draw_remaining(pairs: Sequence[tuple[Study, Done]], path: str | Path) -> Path:
+    """`remaining` for the runs of several studies."""
+    from matplotlib.figure import Figure
+
+    last = [row for study, done in pairs for row in tables.last_records(study, done)]
+    results = [row for study, done in pairs for row in tables.results(study, done)]
+    with style():
+        figure = Figure(figsize=(PAGE, FIGURES["remaining"][0]), layout="constrained")
+        remaining(figure.subplots(), last, results, pairs[0][0].runs[0].unseen)
         return write(figure, path)
 
 
