@@ -20,7 +20,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup verify proofs test test-slow test-all lint types format docs site bench wheel wheel-check ci clean
+.PHONY: help setup verify proofs test test-slow test-all lint types format docs site bench smoke wheel wheel-check ci clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ bench: $(READY)  ## Run the side-by-side measurements
 wheel: $(READY)  ## Build the source archive and the wheel into dist/
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
+
+smoke: $(READY)  ## Collapse of unseen symbols in a transformer, and its repair, in about a minute
+	$(BIN)/python -m simulations.transformers smoke --out results/smoke --workers 2
 
 # Minutes and gigabytes, so not in CI, where a slow test does the same with borrowed dependencies. The commands run in the new
 # environment's folder, where the checkout cannot be imported by accident.

@@ -120,5 +120,10 @@ def figures(loaded: Loaded, folder: Path) -> list[Path]:
     for name, (chosen, done) in loaded.items():
         for kind in views.kinds(chosen):
             if kind != "remaining":
-                written.append(views.draw(kind, chosen, done, folder / f"{name}_{kind}.svg"))
-    return [*written, views.draw_remaining(list(loaded.values()), folder / "remaining.svg")]
+                written.append(
+                    views.draw(kind, chosen, done, folder / f"transformers_{name}_{kind}.svg")
+                )
+    return [
+        *written,
+        views.draw_remaining(list(loaded.values()), folder / "transformers_remaining.svg"),
+    ]
