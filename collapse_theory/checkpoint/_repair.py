@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import platform
-import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +10,16 @@ import numpy as np
 
 from ..checks import integer
 from ..errors import InputError
-from ..files import write_json
 from ._model import Model, open_model
 from ._repair_directions import DIRECTIONS, norm_from
-from ._repair_edit import edit, verify
-from ._repair_encode import first_of_equals, row_keys
-from ._repair_plan import Change, Way, old_forms, plan, stored_rows, targets
-from ._repair_result import MANIFEST, ChangedFile, Repair, RepairedRow
+from ._repair_plan import Change, Way, plan, targets
+from ._repair_result import Repair, RepairedRow
 from ._repair_select import Chosen, check_share, choose, tokens_from
-from ._repair_stage import Leftovers, check_place, place, staged, tree
-from ._tensors import Matrix
+from ._repair_stage import check_place
+from ._repair_write import write
 
 __all__ = ["repair"]
 
-WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".npz", ".npy")
 SPREAD = {"mean": 1.0, "tokens": 0.3}
 ONLY = ("input", "output")
 Progress = Callable[[str, int, int], object]
@@ -51,10 +42,10 @@ def repair(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Repair:
-    """Write a copy of a checkpoint in which unused rows of the (un)embedding are new: pairwise distinct, at trained norm.
+    """Write a copy of a checkpoint with new rows for unused tokens: pairwise distinct, at trained norm.
 
-    The source is never touched. The copy is compared with it byte by byte (``.bin`` files: tensor by tensor) and gets its name
-    only when it is whole, with ``repair_manifest.json`` in it.
+    The source is never touched. The copy is compared with it byte by byte (torch's files: tensor by tensor) and gets its
+    name only when it is whole, with ``repair_manifest.json`` in it.
 
     Args:
         path: a folder as Hugging Face's libraries write it, or one ``.safetensors``, torch, ``.npz`` or ``.npy`` file.
@@ -116,14 +107,17 @@ def repair(
         linked=(),
         copied=(),
         left_out=(),
-        notes=(*chosen.notes, *_notes(way["direction"], changes)),
+        notes=(*chosen.notes, *_notes(model, way["direction"], changes)),
         warnings=tuple(warnings),
     )
-    return _write(model, out, changes, result, copy=copy, progress=progress or _silent)
-
-
-def _silent(_stage: str, _done: int, _total: int) -> None:
-    return None
+    return write(
+        model,
+        out,
+        changes,
+        result,
+        copy=copy,
+        progress=progress or (lambda _stage, _done, _total: None),
+    )
 
 
 def _options(
@@ -155,146 +149,20 @@ def _rows(model: Model, chosen: Chosen) -> tuple[RepairedRow, ...]:
     )
 
 
-def _notes(direction: str, changes: Sequence[Change]) -> list[str]:
+def _notes(model: Model, direction: str, changes: Sequence[Change]) -> list[str]:
     notes = []
     for change in changes:
         report, count = change.report, change.report.before.rows
         if direction == "orthogonal" and count > report.dim:
             notes.append(
-                f"{count:,} rows cannot be orthogonal in dimension {report.dim:,}: they form {-(-count // report.dim)} bases, "
-                "orthogonal within each"
+                f"{count:,} rows cannot all be orthogonal in dimension {report.dim:,}: they form "
+                f"{-(-count // report.dim)} bases, orthogonal within each"
             )
-    return notes
-
-
-def _write(
-    model: Model,
-    out: Path,
-    changes: Sequence[Change],
-    result: Repair,
-    *,
-    copy: bool,
-    progress: Progress,
-) -> Repair:
-    """Build the folder, or say what would be in it."""
-    sources = tree(model.path) if model.path.is_dir() else {model.path.name: model.path}
-    used = {info.file.name for info in model.tensors.values()}
-    left_out = old_forms(list(sources), used)
-    edits = {}
-    for change in changes:
-        for file, parts in change.edits.items():
-            edits[file.name] = edits.get(file.name, ()) + parts
-    around = [name for name in sources if name not in edits and name not in left_out]
-    around = [name for name in around if name != MANIFEST]
-    linkable = {name for name in around if not copy and name.endswith(WEIGHTS)}
-    notes = [*result.notes]
-    if left_out:
-        notes.append("files left out hold the old rows in another form; make them anew from the repaired one")
-    if any(name.split("/")[-1] in ("optimizer.pt", "optimizer.bin") for name in around):
-        notes.append("the optimizer's state still has the moments of the old rows; start a new optimizer")
-    sizes = {name: sources[name].stat().st_size for name in edits}
-    if result.dry_run:
-        return replace(
-            result,
-            changed=tuple(
-                ChangedFile(name=name, bytes=size, sha256_before=None, sha256_after=None)
-                for name, size in sizes.items()
-            ),
-            linked=tuple(sorted(linkable)),
-            copied=tuple(sorted(set(around) - linkable)),
-            left_out=tuple(left_out),
-            notes=tuple(notes),
-        )
-    leftovers = Leftovers(out)
-    if leftovers.removed:
-        notes.append(f"removed what a killed run had left: {', '.join(leftovers.removed)}")
-    if leftovers.busy:
-        notes.append(f"left alone, another run may be at work there: {', '.join(leftovers.busy)}")
-    with staged(out) as stage:
-        _check_room(stage, sum(sizes.values()), out)
-        linked = [name for name in around if place(sources[name], stage / name, link=name in linkable)]
-        if linked:
-            notes.append(
-                "linked files share their bytes with the source: write into neither, or repair with --copy"
-            )
-        changed = []
-        done = 0
-        for name, parts in edits.items():
-            changed.append(_changed(name, sources[name], stage / name, parts, (done, sum(sizes.values())), progress))
-            done += sizes[name]
-        _check_read_back(model, stage, changes)
-        result = replace(
-            result,
-            changed=tuple(changed),
-            linked=tuple(linked),
-            copied=tuple(name for name in around if name not in linked),
-            left_out=tuple(left_out),
-            notes=tuple(notes),
-        )
-        write_json(stage / MANIFEST, result.to_dict() | {"environment": _environment()})
-    return result
-
-
-def _changed(
-    name: str, source: Path, target: Path, parts: Any, span: tuple[int, int], progress: Progress
-) -> ChangedFile:
-    """Write one file and read it back."""
-    counts = {}
-    for stage in ("writing", "reading back"):
-        counts[stage] = span[0]
-
-        def told(size: int, stage: str = stage) -> None:
-            counts[stage] += size
-            progress(stage, min(counts[stage], span[1]), span[1])
-
-        if stage == "writing":
-            target.parent.mkdir(parents=True, exist_ok=True)
-            edit(source, target, parts, told)
-        else:
-            before, after = verify(source, target, parts, told)
-    return ChangedFile(
-        name=name, bytes=target.stat().st_size, sha256_before=before, sha256_after=after
-    )
-
-
-def _check_room(stage: Path, needed: int, out: Path) -> None:
-    free = shutil.disk_usage(stage).free
-    if free < needed:
-        raise InputError(
-            f"{out}: needs {needed:,} bytes and the disk has {free:,} left; make room or choose another place"
-        )
-
-
-def _check_read_back(model: Model, stage: Path, changes: Sequence[Change]) -> None:
-    """The new folder, opened as any checkpoint is: same tensors, and rows that are what was drawn, all distinct."""
-    again = open_model(stage if model.path.is_dir() else stage / model.path.name)
-    layout = [
-        {info.name: (info.file.name, info.dtype, info.shape) for info in each.tensors.values()}
-        for each in (model, again)
+    biases = [
+        name
+        for name, info in model.tensors.items()
+        if name.endswith("bias") and info.shape == (changes[-1].report.rows,)
     ]
-    good = layout[0] == layout[1]
-    some = next(m for m in (again.input, again.output) if m is not None) if good else None
-    for change in changes if some is not None else ():
-        for part in (part for parts in change.edits.values() for part in parts):
-            info = again.tensors[part.tensor]
-            matrix: Matrix = replace(some, name=info.name, info=info, rows=info.shape[0], dim=info.shape[1])
-            found = stored_rows(matrix, part.ids)
-            good &= np.array_equal(found, part.data)
-            good &= bool(first_of_equals(row_keys(found, part.dtype)).all())
-    if not good:
-        raise InputError(f"{stage}: does not read back as it was written; check the disk and repair again")
-
-
-def _environment() -> dict[str, Any]:
-    versions = {}
-    for package in ("numpy", "torch", "safetensors"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "versions": versions,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    if biases and any("output" in change.report.role for change in changes):
+        notes.append(f"{', '.join(biases[:3])}: biases of the replaced rows stay as they are")
+    return notes

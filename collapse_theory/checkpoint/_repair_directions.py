@@ -81,8 +81,8 @@ def draw(recipe: Recipe, count: int, dim: int, rng: np.random.Generator) -> Rows
     """``count`` rows ``[count, dim]`` of the recipe's norm.
 
     ``random`` is uniform on the sphere. ``orthogonal`` gives bases drawn by the Haar measure, ``dim`` rows a basis: rows of
-    one basis are orthogonal, rows of different ones as random rows are. ``mean`` and ``tokens`` scatter around the mean of the
-    trained rows, or of the tokens given, by a Gaussian with the covariance of the trained rows times ``spread**2``.
+    one basis are orthogonal, rows of different ones as random rows are. ``mean`` and ``tokens`` scatter around the mean of
+    the trained rows, or of the tokens given, by a Gaussian with the covariance of the trained rows times ``spread**2``.
     """
     if recipe.direction == "random":
         rows = rng.standard_normal((count, dim))
@@ -122,6 +122,7 @@ def fresh_rows(
     Rows that rounding makes equal are drawn again. Raises :class:`InputError` when that does not help.
     """
     data = encode(draw(recipe, count, dim, rng), dtype)
+    bad = np.ones(count, dtype=bool)
     for _ in range(ATTEMPTS):
         bad = ~first_of_equals(row_keys(data, dtype))
         bad |= ~decode(data, dtype).any(axis=1)

@@ -1,8 +1,8 @@
 """Rows of tensors replaced in a copy of a file, and the copy compared with its source byte by byte.
 
-Files that hold raw tensors (``.safetensors``, ``.npy``, members of ``.npz``) are streamed: memory stays bounded, and every
-byte outside of the rows, headers included, is the source's own. ``.bin`` files go through torch's ``weights_only`` loader and
-are compared tensor by tensor.
+Files that hold raw tensors (``.safetensors``, ``.npy``, members of ``.npz``) are streamed: memory stays bounded, and
+every byte outside of the rows, headers included, is the source's own. torch's files go through its ``weights_only`` loader
+and are compared tensor by tensor.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def member_start(info: TensorInfo) -> int:
 
 
 def edit(source: Path, target: Path, edits: Sequence[Edit], progress: Progress) -> None:
-    """Write ``target``: the source with the rows replaced."""
-    kind = source.suffix.lower()
+    """Write ``target``, whose suffix tells the format: the source with the rows replaced."""
+    kind = target.suffix.lower()
     if kind == ".npz":
         _edit_npz(source, target, edits, progress)
     elif kind in (".safetensors", ".npy"):
@@ -82,7 +82,7 @@ def verify(
 
     Raises :class:`InputError` unless they differ in the rows alone, and these are what was to be written.
     """
-    kind = source.suffix.lower()
+    kind = target.suffix.lower()
     hashes = (hashlib.sha256(), hashlib.sha256())
     if kind in (".safetensors", ".npy"):
         with source.open("rb") as old, target.open("rb") as new:
@@ -127,13 +127,19 @@ def _replaced(stream: IO[bytes], edits: Sequence[Edit]) -> Iterator[tuple[bytes,
         for i in range(bisect_left(starts, begin - longest + 1), bisect_left(starts, end)):
             first, last = max(starts[i], begin), min(starts[i] + len(rows[i]), end)
             if first < last:
-                changed[first - begin : last - begin] = rows[i][first - starts[i] : last - starts[i]]
+                changed[first - begin : last - begin] = rows[i][
+                    first - starts[i] : last - starts[i]
+                ]
         yield block, changed
         begin = end
 
 
 def _same(
-    old: IO[bytes], new: IO[bytes], edits: Sequence[Edit], progress: Progress, hashes: Sequence[Any] = ()
+    old: IO[bytes],
+    new: IO[bytes],
+    edits: Sequence[Edit],
+    progress: Progress,
+    hashes: Sequence[Any] = (),
 ) -> bool:
     """Whether ``new`` is ``old`` with the rows replaced."""
     for block, wanted in _replaced(old, edits):

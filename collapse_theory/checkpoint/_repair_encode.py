@@ -57,11 +57,12 @@ def decode(data: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
 def row_keys(data: NDArray[np.uint8], dtype: str) -> NDArray[Any]:
     """One hashable key for each row ``[k]``: equal keys for equal numbers, 0 and -0 alike."""
     values = np.ascontiguousarray(data).view(_STORED[dtype])
-    if dtype == "bfloat16":
-        values = np.where(values == 0x8000, np.uint16(0), values)
-    else:
-        values = values + np.zeros(1, values.dtype)  # -0 + 0 is 0
-    packed = np.ascontiguousarray(values).view(np.uint8).reshape(len(data), -1)
+    minus_zero = values == (0x8000 if dtype == "bfloat16" else 0)
+    packed = (
+        np.ascontiguousarray(np.where(minus_zero, np.zeros(1, values.dtype), values))
+        .view(np.uint8)
+        .reshape(len(data), -1)
+    )
     return packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
 
 

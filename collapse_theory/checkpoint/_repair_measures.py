@@ -88,7 +88,7 @@ def mean_cosine(rows: Rows) -> float | None:
 
 
 def _distances(rows: Rows) -> Rows:
-    """Distances ``[pairs]``. By differences, not by a Gram matrix: that has no digits left for rows that are nearly equal."""
+    """Distances ``[pairs]``. By differences: a Gram matrix has no digits left for rows that are nearly equal."""
     count = len(rows)
     if count > PAIRS_AMONG:
         rows = rows[np.linspace(0, count - 1, PAIRS_AMONG).round().astype(np.int64)]

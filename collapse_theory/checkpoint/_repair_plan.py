@@ -20,7 +20,7 @@ from ._repair_result import RepairedMatrix
 from ._repair_select import trained_sample
 from ._tensors import Matrix
 
-__all__ = ["Change", "Way", "old_forms", "plan", "stored_rows", "targets"]
+__all__ = ["Change", "Way", "old_forms", "plan", "stored_rows", "targets", "tensor_rows"]
 
 ATTEMPTS = 10
 Ids = NDArray[np.int64]
@@ -76,7 +76,7 @@ def targets(model: Model, only: str | None) -> tuple[list[tuple[str, list[Matrix
             )
     warnings: list[str] = []
     if len(present) == 2:
-        same = _same_rows(*present)
+        same = _same_rows(present[0], present[1])
         if same or model.tied:
             if only is not None:
                 raise InputError(
@@ -120,13 +120,23 @@ def stored_rows(matrix: Matrix, ids: Ids) -> NDArray[np.uint8]:
     return bits.view(np.uint8).reshape(len(ids), -1)
 
 
+def tensor_rows(model: Model, name: str) -> Matrix:
+    """Any matrix of the checkpoint by its tensor's name."""
+    some = model.output or model.input
+    assert some is not None
+    info = model.tensors[name]
+    return replace(
+        some, name=name, rows=info.shape[0], dim=info.shape[1], dtype=info.dtype, info=info
+    )
+
+
 def _copies(model: Model, matrix: Matrix, ids: Ids, known: set[str]) -> list[Matrix]:
     """Other tensors that hold the same numbers under another name, as T5's and tied torch files do."""
     found = []
     for info in model.tensors.values():
         if info.name in known or info.shape != matrix.info.shape or info.dtype != matrix.dtype:
             continue
-        other = replace(matrix, name=info.name, info=info)
+        other = tensor_rows(model, info.name)
         if _same_rows(matrix, other, ids):
             found.append(other)
     return found
@@ -198,9 +208,7 @@ def plan(
     return Change(report=report, edits={path: tuple(parts) for path, parts in edits.items()})
 
 
-def _trained(
-    matrix: Matrix, apart: Ids, rng: np.random.Generator
-) -> tuple[Ids, NDArray[np.uint8]]:
+def _trained(matrix: Matrix, apart: Ids, rng: np.random.Generator) -> tuple[Ids, NDArray[np.uint8]]:
     """Ids and bytes of a sample of trained rows: each once, none of zeros. Raises :class:`InputError` below two."""
     sample = trained_sample(matrix.rows, apart, rng)
     stored = stored_rows(matrix, sample)
@@ -239,7 +247,9 @@ def _meets_kept(matrix: Matrix, ids: Ids, data: NDArray[np.uint8]) -> bool:
     for start in range(0, matrix.rows, step):
         block = np.arange(start, min(start + step, matrix.rows))
         block = np.setdiff1d(block, ids, assume_unique=True)
-        stored = stored_rows(matrix, block) if block.size else np.empty((0, data.shape[1]), np.uint8)
+        stored = (
+            stored_rows(matrix, block) if block.size else np.empty((0, data.shape[1]), np.uint8)
+        )
         # The first entries tell nearly all rows apart; whole rows are compared where they agree.
         width = min(8, data.shape[1])
         maybe = np.isin(_heads(stored, width), _heads(data, width))
@@ -256,5 +266,9 @@ def old_forms(names: list[str], used: set[str]) -> list[str]:
     """Files of a folder that hold the old rows in another form than the files that are read, and their indexes."""
     index = any(".index.json" in name for name in names) and len(used) > 1
     safe = any(name.endswith(".safetensors") for name in used)
-    kept = {"model.safetensors.index.json" if safe else "pytorch_model.bin.index.json"} if index else set()
+    kept = (
+        {"model.safetensors.index.json" if safe else "pytorch_model.bin.index.json"}
+        if index
+        else set()
+    )
     return [name for name in names if name not in used | kept and OLD_FORM.fullmatch(name)]

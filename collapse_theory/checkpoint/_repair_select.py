@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ._model import Model
+from ._repair_unused import unused_rows
+from ._tensors import Matrix
+from ._tokens import Tokens
 
-__all__ = ["check_share", "ids_from", "trained_sample"]
+__all__ = ["Chosen", "check_share", "choose", "ids_from", "tokens_from", "trained_sample"]
 
 SAMPLE = 8192
 """Trained rows that statistics are taken from, at most."""
@@ -37,6 +43,112 @@ def ids_from(given: str | Path | Iterable[int], count: int) -> Ids:
     if not ids:
         raise InputError(f"rows: none given; {FIX}")
     return np.unique(np.array(ids, dtype=np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Rows to replace.
+
+    Attributes:
+        ids: ``[k]``, ascending.
+        reasons: one for each.
+        apart: ids of other rows that do not count as trained.
+        notes: what one should know of the choice.
+        warnings: what one should think about.
+    """
+
+    ids: Ids
+    reasons: tuple[str, ...]
+    apart: Ids
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def choose(model: Model, matrix: Matrix, rows: str | Path | Iterable[int] | None) -> Chosen:
+    """The rows given, or those that the audit finds unused but for the padding token's.
+
+    Raises :class:`InputError` when there are none.
+    """
+    unused, suspects = unused_rows(model, matrix)
+    others = np.array(sorted({*unused, *suspects}), dtype=np.int64)
+    padding = _padding(model.config)
+    if rows is not None:
+        ids = ids_from(rows, matrix.rows)
+        reasons = tuple(unused.get(i, "chosen by hand") for i in ids.tolist())
+        return Chosen(
+            ids=ids,
+            reasons=reasons,
+            apart=np.setdiff1d(others, ids),
+            warnings=tuple(_warnings(ids, unused, suspects, padding, model.tokenizer)),
+        )
+    kept = [i for i in unused if i in padding]
+    ids = np.array(sorted(set(unused) - padding), dtype=np.int64)
+    if not ids.size:
+        raise InputError(
+            f"{model.path}: no unused rows were found; name the rows with --rows 3,7-16"
+        )
+    return Chosen(
+        ids=ids,
+        reasons=tuple(unused[i] for i in ids.tolist()),
+        apart=np.setdiff1d(others, ids),
+        notes=tuple(
+            f"row {i} stays as it is: it is the padding token's (--rows replaces it)" for i in kept
+        ),
+    )
+
+
+def _warnings(
+    ids: Ids,
+    unused: Mapping[int, str],
+    suspects: Iterable[int],
+    padding: set[int],
+    texts: Tokens | None,
+) -> Iterable[str]:
+    known = set(unused) | set(suspects)
+    trained = [i for i in ids.tolist() if i not in known]
+    if trained:
+        shown = ", ".join(f"{i} {texts.text(i)!r:.40}" if texts else str(i) for i in trained[:3])
+        more = ", ..." if len(trained) > 3 else ""
+        yield (
+            f"{len(trained):,} of the rows given do not look unused ({shown}{more}): what they had learned is lost"
+        )
+    for i in sorted(padding & set(ids.tolist())):
+        yield f"row {i} is the padding token's: zeros there may be meant"
+
+
+def _padding(config: Mapping[str, object]) -> set[int]:
+    parts = (config, config.get("text_config"))
+    found = [part.get("pad_token_id") for part in parts if isinstance(part, Mapping)]
+    return {i for i in found if type(i) is int}
+
+
+def tokens_from(texts: Tokens | None, given: Sequence[str | int], count: int) -> Ids:
+    """Row ids ``[a]`` of tokens given by text or id; a leading space may be written as such.
+
+    Raises :class:`InputError` for a text that is no token.
+    """
+    ids = []
+    by_text: dict[str, int] = {}
+    if texts is not None:
+        for i in sorted(texts.texts, reverse=True):
+            by_text[texts.text(i)] = by_text[texts.texts[i]] = i
+            if texts.texts[i].startswith("▁"):  # SentencePiece's sign for a space
+                by_text[" " + texts.texts[i][1:]] = i
+    for token in given:
+        if isinstance(token, str):
+            if texts is None:
+                raise InputError(f"tokens: no tokenizer says which row {token!r:.40} is; give ids")
+            if token not in by_text:
+                near = difflib.get_close_matches(token, by_text, 1)
+                hint = (
+                    f"did you mean {near[0]!r}?"
+                    if near
+                    else "give tokens as the tokenizer has them"
+                )
+                raise InputError(f"tokens: {token!r:.40} is no single token of this model; {hint}")
+            token = by_text[token]
+        ids.append(_in_range(token, count))
+    return np.array(ids, dtype=np.int64)
 
 
 def _parse(text: str, count: int) -> list[int]:

@@ -117,7 +117,9 @@ def tree(folder: Path) -> dict[str, Path]:
             elif entry.is_file():
                 found[inner] = Path(os.path.realpath(entry.path))
             elif entry.is_symlink():
-                raise InputError(f"{entry.path}: is a link to nothing; download the file or remove it")
+                raise InputError(
+                    f"{entry.path}: is a link to nothing; download the file or remove it"
+                )
             else:
                 raise InputError(f"{entry.path}: is no regular file; remove it from the checkpoint")
 

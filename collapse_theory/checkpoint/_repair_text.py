@@ -31,7 +31,9 @@ def _lines(repair: Repair) -> Iterator[str]:
     if repair.dry_run:
         yield from _folded("", f"Would replace {rows}. Dry run: nothing was written.")
     else:
-        yield from _folded("", f"Replaced {rows}; read back, and the only change. New: {repair.out}")
+        yield from _folded(
+            "", f"Replaced {rows}; read back, and the only change. New: {repair.out}"
+        )
     yield ""
     yield from _folded("  rows      ", ranges(row.id for row in repair.rows))
     reasons = Counter(row.reason for row in repair.rows).most_common()
@@ -67,9 +69,19 @@ def _table(matrix: RepairedMatrix) -> Iterator[str]:
     yield f"  {title}"
     if matrix.copies:
         yield from _folded("    ", f"and its copies {', '.join(matrix.copies)}")
-    heads = ("rows", "zero", "equal", "norm", "cosine", "centred", "distance")
-    yield "    " + f"{'':<9}" + "".join(
-        f"{head:>{width}}" for head, width in zip(heads, WIDTHS, strict=True)
+    heads = (
+        "rows",
+        "zero",
+        "equal",
+        "norm: least, most",
+        "cosine",
+        "centred",
+        "distance: least, median",
+    )
+    yield (
+        "    "
+        + f"{'':<9}"
+        + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS, strict=True))
     )
     for label, measures in (
         ("trained", matrix.trained),
@@ -80,7 +92,7 @@ def _table(matrix: RepairedMatrix) -> Iterator[str]:
         yield f"    {label:<9}{cells}"
 
 
-WIDTHS = (8, 8, 8, 19, 9, 9, 19)
+WIDTHS = (7, 7, 7, 20, 8, 9, 25)
 
 
 def _cells(m: RowMeasures) -> tuple[str, ...]:
@@ -97,7 +109,7 @@ def _number(value: float | None, places: int) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.4g} .. {high:.4g}"
+    return "-" if low is None or high is None else f"{low:.3g}, {high:.3g}"
 
 
 def ranges(ids: Iterable[int]) -> str:
