@@ -58,11 +58,8 @@ def row_keys(data: NDArray[np.uint8], dtype: str) -> NDArray[Any]:
     """One hashable key for each row ``[k]``: equal keys for equal numbers, 0 and -0 alike."""
     values = np.ascontiguousarray(data).view(_STORED[dtype])
     minus_zero = values == (0x8000 if dtype == "bfloat16" else 0)
-    packed = (
-        np.ascontiguousarray(np.where(minus_zero, np.zeros(1, values.dtype), values))
-        .view(np.uint8)
-        .reshape(len(data), -1)
-    )
+    values = np.ascontiguousarray(np.where(minus_zero, np.zeros(1, values.dtype), values))
+    packed = values.view(np.uint8).reshape(data.shape)
     return packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
 
 

@@ -116,8 +116,9 @@ def _same_rows(one: Matrix, other: Matrix, ids: Ids | None = None) -> bool:
 
 
 def stored_rows(matrix: Matrix, ids: Ids) -> NDArray[np.uint8]:
+    """Rows as they are stored, bytes ``[k, n * size]``."""
     bits = np.ascontiguousarray(matrix.raw(ids))
-    return bits.view(np.uint8).reshape(len(ids), -1)
+    return bits.view(np.uint8).reshape(len(ids), matrix.dim * ITEM_SIZE[matrix.dtype])
 
 
 def tensor_rows(model: Model, name: str) -> Matrix:

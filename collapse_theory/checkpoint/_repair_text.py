@@ -32,7 +32,7 @@ def _lines(repair: Repair) -> Iterator[str]:
         yield from _folded("", f"Would replace {rows}. Dry run: nothing was written.")
     else:
         yield from _folded(
-            "", f"Replaced {rows}; read back, and the only change. New: {repair.out}"
+            "", f"Replaced {rows}; read back, nothing else differs. New: {repair.out}"
         )
     yield ""
     yield from _folded("  rows      ", ranges(row.id for row in repair.rows))

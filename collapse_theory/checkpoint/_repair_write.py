@@ -130,7 +130,10 @@ def _check_room(stage: Path, needed: int, out: Path) -> None:
 def _check_read_back(model: Model, stage: Path, changes: Sequence[Change], out: Path) -> None:
     """Open the new folder as any checkpoint is opened. Raises :class:`InputError` unless it has the same tensors, and
     rows that are what was drawn and all distinct."""
-    again = open_model(stage if model.path.is_dir() else stage / model.path.name)
+    again = open_model(
+        stage if model.path.is_dir() else stage / model.path.name,
+        tensor_name=model.output.name if model.chosen and model.output else None,
+    )
     old, new = (
         {t.name: (t.file.name, t.dtype, t.shape) for t in each.tensors.values()}
         for each in (model, again)
