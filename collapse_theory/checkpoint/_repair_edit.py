@@ -7,9 +7,12 @@ and are compared tensor by tensor.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import pickle
 import shutil
 import zipfile
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +31,15 @@ __all__ = ["Edit", "edit", "member_start", "verify"]
 
 BLOCK = 1 << 22
 Progress = Callable[[int], object]
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    pickle.UnpicklingError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +96,14 @@ def verify(
     """
     kind = target.suffix.lower()
     hashes = (hashlib.sha256(), hashlib.sha256())
-    if kind in (".safetensors", ".npy"):
-        with source.open("rb") as old, target.open("rb") as new:
-            good = _same(old, new, edits, progress, hashes)
-    elif kind == ".npz":
-        good = _same_npz(source, target, edits)
-    else:
-        good = _same_bin(source, target, edits)
+    try:
+        if kind in (".safetensors", ".npy"):
+            with source.open("rb") as old, target.open("rb") as new:
+                good = _same(old, new, edits, progress, hashes)
+        else:
+            good = (_same_npz if kind == ".npz" else _same_bin)(source, target, edits)
+    except UNREADABLE:  # the source was read before, so it is the target
+        good = False
     if not good:
         raise InputError(
             f"{target.name}: does not read back as it was written; check the disk and repair again"
@@ -214,7 +227,12 @@ def _edit_bin(source: Path, target: Path, edits: Sequence[Edit], progress: Progr
     for change in edits:
         with torch.no_grad():
             weights[change.tensor][torch.from_numpy(change.ids)] = _tensor(change)
-    torch.save(state, target)
+    try:
+        torch.save(state, target)
+    except RuntimeError as error:  # what torch makes of a full disk
+        raise OSError(
+            errno.EIO, "torch cannot write it, the disk may be full", target.name
+        ) from error
     progress(source.stat().st_size)
 
 

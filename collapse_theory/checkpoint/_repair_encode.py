@@ -56,11 +56,10 @@ def decode(data: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
 
 def row_keys(data: NDArray[np.uint8], dtype: str) -> NDArray[Any]:
     """One hashable key for each row ``[k]``: equal keys for equal numbers, 0 and -0 alike."""
-    values = np.ascontiguousarray(data).view(_STORED[dtype])
-    minus_zero = values == (0x8000 if dtype == "bfloat16" else 0)
-    values = np.ascontiguousarray(np.where(minus_zero, np.zeros(1, values.dtype), values))
+    values: NDArray[Any] = data.copy().view(_STORED[dtype])
+    values[values == (0x8000 if dtype == "bfloat16" else 0)] = 0
     packed = values.view(np.uint8).reshape(data.shape)
-    return packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    return packed.view(np.dtype((np.void, data.shape[1]))).ravel()
 
 
 def first_of_equals(keys: NDArray[Any]) -> NDArray[np.bool_]:

@@ -114,7 +114,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatc
         raise OSError(28, "No space left on device", "the file")
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(InputError, match="not made .*No space left on device.*; nothing was left"):
+    with pytest.raises(InputError, match=r"not made .*No space left on device.*; nothing was left"):
         repair(source, tmp_path / "out")
     assert around(source) == []
 
@@ -127,24 +127,41 @@ def test_a_disk_without_room_is_refused_before_writing(source, tmp_path, monkeyp
     assert around(source) == []
 
 
-def test_a_limit_on_file_sizes(source, tmp_path):
+@pytest.mark.parametrize("layout", ["safetensors", "torch", "legacy torch", "npz", "npy"])
+def test_a_limit_on_file_sizes(tmp_path, layout):
     """A real failure in the middle of a file: the process may write no file above 16 KiB."""
     pytest.importorskip("resource")
+    words = vocabulary("collapse", np.random.default_rng(1), vocab=300, dim=32, unused=20)
+    source = write(tmp_path / "source", words.rows, layout)
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))\n"
         "from collapse_theory.cli import main; sys.exit(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, "repair", source, "--out", tmp_path / "out", "--quiet"],
+        [
+            sys.executable,
+            "-c",
+            program,
+            "repair",
+            source,
+            "--rows",
+            "299",
+            "--out",
+            tmp_path / "out",
+            "--quiet",
+        ],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         check=False,
     )
-    assert done.returncode == 2
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert "File too large" in done.stderr
-    assert around(source) == []
+    said = "the disk may be full" if "torch" in layout else "File too large"
+    assert "not made" in done.stderr
+    assert said in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["source"]
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")

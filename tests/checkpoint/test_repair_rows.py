@@ -35,9 +35,7 @@ def trained(rng, count=200, dim=16, mean=0.5):
 
 def recipe(direction, rng, *, dim=16, length=2.0, spread=1.0):
     rows = trained(rng, dim=dim)
-    return Recipe(
-        direction=direction, length=length, trained=rows, anchor=rows[:2], spread=spread
-    )
+    return Recipe(direction=direction, length=length, trained=rows, anchor=rows[:2], spread=spread)
 
 
 # --------------------------------------------------------------------------------------- the bytes
@@ -97,7 +95,9 @@ def test_new_rows_are_distinct_and_at_the_norm(direction, dtype, count, length, 
     assert len(np.unique(rows, axis=0)) == count
     # Each entry is off by half a unit in its last place, or by half the smallest number.
     error = EPSILON[dtype] / 2 * length + SMALLEST[dtype] / 2 * 4
-    assert np.abs(np.linalg.norm(rows, axis=1) - length).max() <= error * (1 + 1e-9) + 1e-15 * length
+    assert (
+        np.abs(np.linalg.norm(rows, axis=1) - length).max() <= error * (1 + 1e-9) + 1e-15 * length
+    )
 
 
 @pytest.mark.parametrize("count", [1, 5, 16])
@@ -136,7 +136,9 @@ def test_mean_rows_have_the_mean_and_covariance_of_trained_rows():
     assert np.abs(scatter.T @ scatter / count - wanted).max() < 6 * wanted.max() / np.sqrt(count)
     rows = draw(own, count, 16, rng)
     middle = own.trained.mean(axis=0)
-    assert rows.mean(axis=0) @ middle > 0.8 * np.linalg.norm(rows.mean(axis=0)) * np.linalg.norm(middle)
+    assert rows.mean(axis=0) @ middle > 0.8 * np.linalg.norm(rows.mean(axis=0)) * np.linalg.norm(
+        middle
+    )
 
 
 def test_a_smaller_spread_brings_rows_closer_to_the_tokens():
@@ -190,7 +192,9 @@ def test_norms():
     assert [str(norm_from(t)) for t in ("trained", "q0.25", "1e-2")] == ["trained", "q0.25", "0.01"]
 
 
-@pytest.mark.parametrize("bad", ["", "0", "-1", "nan", "inf", "q2", "q-0.1", "qnan", "median", True, "1_0"])
+@pytest.mark.parametrize(
+    "bad", ["", "0", "-1", "nan", "inf", "q2", "q-0.1", "qnan", "median", True, "1_0"]
+)
 def test_bad_norms(bad):
     with pytest.raises(InputError, match="norm: got"):
         norm_from(bad)
