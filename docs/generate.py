@@ -25,6 +25,7 @@ from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import read_json, write_text
 from collapse_theory.instances import DOMAINS
+from docs.demo import shown
 from proofs import rocq, symbolic
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -244,11 +245,17 @@ def documents() -> dict[Path, str]:
     forecasts = page.read_text(encoding="utf-8")
     for file in sorted(FORECASTS.glob("*.json")):
         forecasts = filled(forecasts, file.stem, f"{forecast_of(file.stem)}\n```")
+    repairs = ROOT / "docs" / "pages" / "repair.md"
     proofs = ROOT / "proofs" / "README.md"
     proved = filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table())
     return {
         readme: text,
         page: forecasts,
+        repairs: filled(
+            repairs.read_text(encoding="utf-8"),
+            "repair",
+            shown("collapse-theory repair model --out model-repaired"),
+        ),
         STUDIES: studies_page(),
         proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),

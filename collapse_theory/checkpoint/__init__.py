@@ -15,4 +15,14 @@ from ._repair_result import Repair
 from ._tensors import Matrix, TensorInfo
 from ._tokens import Tokens
 
-__all__ = ["INPUT_NAMES", "OUTPUT_NAMES", "Matrix", "Model", "Repair", "TensorInfo", "Tokens", "open_model", "repair"]
+__all__ = [
+    "INPUT_NAMES",
+    "OUTPUT_NAMES",
+    "Matrix",
+    "Model",
+    "Repair",
+    "TensorInfo",
+    "Tokens",
+    "open_model",
+    "repair",
+]

@@ -105,7 +105,7 @@ def _cells(m: RowMeasures) -> tuple[str, ...]:
 
 
 def _number(value: float | None, places: int) -> str:
-    return "-" if value is None else f"{value + 0.0:.{places}f}"
+    return "-" if value is None else f"{round(value, places) + 0.0:.{places}f}"
 
 
 def _span(low: float | None, high: float | None) -> str:
