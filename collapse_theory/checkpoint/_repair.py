@@ -76,14 +76,14 @@ def repair(
     model = open_model(path, tensor_name=tensor_name)
     check_place(path, out)
     roles, warnings = targets(model, only)
-    first = roles[0][1][0]
-    chosen = choose(model, first, rows)
-    check_share(len(chosen.ids), first.rows, max_share)
+    count = min(matrix.rows for _, matrices in roles for matrix in matrices)
+    chosen = choose(model, roles[-1][1][0], count, rows)
+    check_share(len(chosen.ids), count, max_share)
     warnings += chosen.warnings
     known = {matrix.name for _, matrices in roles for matrix in matrices}
     recipe = Way(
         direction=way["direction"],
-        tokens=tokens_from(model.tokenizer, tokens, first.rows),
+        tokens=tokens_from(model.tokenizer, tokens, count),
         norm=length,
         spread=way["spread"] or 0.0,
     )

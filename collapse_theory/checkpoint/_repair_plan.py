@@ -159,11 +159,6 @@ def plan(
     Raises :class:`InputError` when nothing is trained, or rows cannot be made distinct.
     """
     first = matrices[0]
-    for matrix in matrices:
-        if ids[-1] >= matrix.rows:
-            raise InputError(
-                f"rows: no row {ids[-1]} in {matrix.name}; its rows run from 0 to {matrix.rows - 1}"
-            )
     sample, stored = _trained(first, np.union1d(ids, apart[apart < first.rows]), rng)
     trained = decode(stored, first.dtype)
     recipe = Recipe(

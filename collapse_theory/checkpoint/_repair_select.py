@@ -64,16 +64,19 @@ class Chosen:
     warnings: tuple[str, ...] = ()
 
 
-def choose(model: Model, matrix: Matrix, rows: str | Path | Iterable[int] | None) -> Chosen:
-    """The rows given, or those that the audit finds unused but for the padding token's.
+def choose(
+    model: Model, matrix: Matrix, count: int, rows: str | Path | Iterable[int] | None
+) -> Chosen:
+    """The rows given, or those that the audit of ``matrix`` finds unused but for the padding token's.
 
-    Raises :class:`InputError` when there are none.
+    Ids stay below ``count``, the rows that all matrices have. Raises :class:`InputError` when there are none.
     """
     unused, suspects = unused_rows(model, matrix)
+    unused = {i: reason for i, reason in unused.items() if i < count}
     others = np.array(sorted({*unused, *suspects}), dtype=np.int64)
     padding = _padding(model.config)
     if rows is not None:
-        ids = ids_from(rows, matrix.rows)
+        ids = ids_from(rows, count)
         reasons = tuple(unused.get(i, "chosen by hand") for i in ids.tolist())
         return Chosen(
             ids=ids,

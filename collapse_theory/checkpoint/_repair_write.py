@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from ._repair_stage import Leftovers, place, staged, tree
 __all__ = ["write"]
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".npz", ".npy")
+LARGE = 1 << 20
 OPTIMIZER = ("optimizer.pt", "optimizer.bin")
 Progress = Callable[[str, int, int], object]
 
@@ -49,10 +51,17 @@ def write(
         for file, parts in change.edits.items():
             edits[file.name] = edits.get(file.name, ()) + parts
     sizes = {name: sources[name].stat().st_size for name in edits}
-    left_out = old_forms(list(sources), {info.file.name for info in model.tensors.values()})
+    shards = {info.file.name for info in model.tensors.values()}
+    left_out = old_forms(list(sources), shards)
     around = [n for n in sources if n not in edits and n not in left_out and n != MANIFEST]
-    # Texts are copied: whoever edits a linked one would change the source's too.
-    linkable = {name for name in around if not copy and name.endswith(WEIGHTS)}
+    # Texts and small files are copied: whoever edits a linked one would change the source's too.
+    linkable = {
+        name
+        for name in around
+        if not copy
+        and name.endswith(WEIGHTS)
+        and (name in shards or sources[name].stat().st_size >= LARGE)
+    }
     notes = [*result.notes]
     if left_out:
         notes.append(
@@ -114,6 +123,10 @@ def _changed(
     """Write one file and read it back."""
     target.parent.mkdir(parents=True, exist_ok=True)
     edit(source, target, parts, partial(told, "writing"))
+    with target.open(
+        "rb+"
+    ) as stream:  # on the disk before the folder has its name, whatever happens to the machine
+        os.fsync(stream.fileno())
     before, after = verify(source, target, parts, partial(told, "reading back"))
     size = target.stat().st_size
     return ChangedFile(name=name, bytes=size, sha256_before=before, sha256_after=after)

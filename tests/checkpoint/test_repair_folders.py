@@ -206,6 +206,30 @@ def test_untied_matrices_each_get_rows_of_their_own_norm(tmp_path, words, layout
     assert not np.allclose(outward, 3 * inward)
 
 
+def test_matrices_of_different_heights(tmp_path, words):
+    """Some heads are padded to a round number of rows, and the embedding is not: only rows of both are replaced."""
+    head = np.concatenate([words.rows, np.zeros((20, 32), np.float32)])
+    source = write(tmp_path / "a", words.rows, texts=words.texts, head=head, tied=False)
+    result = repair(source, tmp_path / "b")
+    assert [row.id for row in result.rows] == words.unused.tolist()
+    with pytest.raises(InputError, match="no row 310; rows run from 0 to 299"):
+        repair(source, tmp_path / "c", rows=[310])
+    padded = repair(source, tmp_path / "d", rows=[310], only="output")
+    assert padded.matrices[0].before.zeros == 1
+
+
+def test_the_bfloat16_of_other_libraries_in_npy(tmp_path, words):
+    """JAX's bfloat16 is in NumPy's files two bytes without a name."""
+    bits = torch.tensor(words.rows).bfloat16().view(torch.int16).numpy()
+    np.save(tmp_path / "a.npy", bits.view("V2"))
+    result = repair(tmp_path / "a.npy", tmp_path / "b", rows=words.unused)
+    assert result.matrices[0].dtype == "bfloat16"
+    old, new = (
+        np.load(path).view("<u2") for path in (tmp_path / "a.npy", tmp_path / "b" / "a.npy")
+    )
+    assert np.flatnonzero((old != new).any(axis=1)).tolist() == words.unused.tolist()
+
+
 @pytest.mark.parametrize(("only", "name"), [("input", EMBED), ("output", HEAD)])
 def test_one_of_two_matrices(tmp_path, words, only, name):
     source = write(tmp_path / "a", words.rows, texts=words.texts, head=-words.rows, tied=False)
