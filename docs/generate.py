@@ -241,6 +241,8 @@ def documents() -> dict[Path, str]:
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
     text = filled(text, "forecast", forecast_of("sgd").partition("\n\nDecay or")[0] + "\n```")
+    repaired = shown("collapse-theory repair model --out model-repaired")
+    text = filled(text, "repair", repaired)
     page = FORECASTS.with_suffix(".md")
     forecasts = page.read_text(encoding="utf-8")
     for file in sorted(FORECASTS.glob("*.json")):
@@ -251,11 +253,7 @@ def documents() -> dict[Path, str]:
     return {
         readme: text,
         page: forecasts,
-        repairs: filled(
-            repairs.read_text(encoding="utf-8"),
-            "repair",
-            shown("collapse-theory repair model --out model-repaired"),
-        ),
+        repairs: filled(repairs.read_text(encoding="utf-8"), "repair", repaired),
         STUDIES: studies_page(),
         proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),

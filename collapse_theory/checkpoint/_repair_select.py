@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ._model import Model
-from ._repair_unused import unused_rows
+from ._repair_unused import Unused, unused_rows
 from ._tensors import Matrix
 from ._tokens import Tokens
 
@@ -71,52 +71,51 @@ def choose(
 
     Ids stay below ``count``, the rows that all matrices have. Raises :class:`InputError` when there are none.
     """
-    unused, suspects = unused_rows(model, matrix)
-    unused = {i: reason for i, reason in unused.items() if i < count}
-    others = np.array(sorted({*unused, *suspects}), dtype=np.int64)
+    found = unused_rows(model, matrix, strict=rows is None)
+    unused = {i: reason for i, reason in found.reasons.items() if i < count}
     padding = _padding(model.config)
+    notes: tuple[str, ...] = ()
     if rows is not None:
         ids = ids_from(rows, count)
-        reasons = tuple(unused.get(i, "chosen by hand") for i in ids.tolist())
-        return Chosen(
-            ids=ids,
-            reasons=reasons,
-            apart=np.setdiff1d(others, ids),
-            warnings=tuple(_warnings(ids, unused, suspects, padding, model.tokenizer)),
+    else:
+        ids = np.array(sorted(set(unused) - padding), dtype=np.int64)
+        notes = tuple(
+            f"row {i} stays as it is: it is the padding token's (--rows replaces it)"
+            for i in sorted(padding & set(unused))
         )
-    kept = [i for i in unused if i in padding]
-    ids = np.array(sorted(set(unused) - padding), dtype=np.int64)
     if not ids.size:
         raise InputError(
             f"{model.path}: no unused rows were found; name the rows with --rows 3,7-16"
         )
+    others = np.array(sorted({*found.reasons, *found.suspects}), dtype=np.int64)
     return Chosen(
         ids=ids,
-        reasons=tuple(unused[i] for i in ids.tolist()),
+        reasons=tuple(unused.get(i, "chosen by hand") for i in ids.tolist()),
         apart=np.setdiff1d(others, ids),
-        notes=tuple(
-            f"row {i} stays as it is: it is the padding token's (--rows replaces it)" for i in kept
-        ),
+        notes=notes,
+        warnings=tuple(_warnings(ids, found, padding, model.tokenizer)),
     )
 
 
-def _warnings(
-    ids: Ids,
-    unused: Mapping[int, str],
-    suspects: Iterable[int],
-    padding: set[int],
-    texts: Tokens | None,
-) -> Iterable[str]:
-    known = set(unused) | set(suspects)
+def _warnings(ids: Ids, found: Unused, padding: set[int], texts: Tokens | None) -> Iterable[str]:
+    known = {*found.reasons, *found.suspects}
     trained = [i for i in ids.tolist() if i not in known]
     if trained:
-        shown = ", ".join(f"{i} {texts.text(i)!r:.40}" if texts else str(i) for i in trained[:3])
-        more = ", ..." if len(trained) > 3 else ""
         yield (
-            f"{len(trained):,} of the rows given do not look unused ({shown}{more}): what they had learned is lost"
+            f"{len(trained):,} of the rows given do not look unused ({_shown(trained, texts)}): "
+            "what they had learned is lost"
         )
+    for doubt, about in found.doubts:
+        meant = sorted(about & set(ids.tolist()))
+        if meant:
+            yield f"{len(meant):,} of the rows {doubt} ({_shown(meant, texts)})"
     for i in sorted(padding & set(ids.tolist())):
         yield f"row {i} is the padding token's: zeros there may be meant"
+
+
+def _shown(ids: Sequence[int], texts: Tokens | None) -> str:
+    shown = ", ".join(f"{i} {texts.text(i)!r:.40}" if texts else str(i) for i in ids[:3])
+    return shown + (", ..." if len(ids) > 3 else "")
 
 
 def _padding(config: Mapping[str, object]) -> set[int]:

@@ -615,3 +615,22 @@ def test_a_pair_of_different_dtypes_that_is_tied_is_refused(tmp_path, words):
     save_file({EMBED: rows, HEAD: rows.half()}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text('{"tie_word_embeddings": true}')
     refused("although they are tied", tmp_path, tmp_path.parent / f"{tmp_path.name}-b", rows=[299])
+
+
+def test_new_rows_differ_from_kept_rows_too(tmp_path):
+    """On a line there are two rows of length 1; what a kept row has is not drawn again."""
+    np.save(tmp_path / "a.npy", np.array([[1.0], [3.0], [7.0]], np.float16))
+    for seed in range(8):
+        repair(
+            tmp_path / "a.npy",
+            tmp_path / f"{seed}",
+            rows=[2],
+            norm=1,
+            direction="random",
+            seed=seed,
+        )
+        assert np.load(tmp_path / f"{seed}" / "a.npy").tolist() == [[1], [3], [-1]]
+    np.save(tmp_path / "b.npy", np.array([[1.0], [-1.0], [7.0]], np.float16))
+    refused(
+        "equal kept rows", tmp_path / "b.npy", tmp_path / "x", rows=[2], norm=1, direction="random"
+    )
