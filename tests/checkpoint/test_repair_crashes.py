@@ -127,7 +127,7 @@ def test_a_disk_without_room_is_refused_before_writing(source, tmp_path, monkeyp
     assert around(source) == []
 
 
-@pytest.mark.parametrize("layout", ["safetensors", "torch", "legacy torch", "npz", "npy"])
+@pytest.mark.parametrize("layout", ["safetensors", "torch", "npz", "npy"])
 def test_a_limit_on_file_sizes(tmp_path, layout):
     """A real failure in the middle of a file: the process may write no file above 16 KiB."""
     pytest.importorskip("resource")

@@ -345,6 +345,33 @@ def test_trained_rows_chosen_by_hand_are_warned_of(tmp_path, source):
     assert result.rows[0].reason == "chosen by hand"
 
 
+def test_unused_rows_that_may_have_been_trained_are_warned_of(tmp_path):
+    """A name does not say everything: some reserved tokens were trained after all."""
+    words = vocabulary("trained", np.random.default_rng(1), vocab=300, dim=32, unused=20)
+    source = write(tmp_path / "a", words.rows, texts=words.texts)
+    (warning,) = repair(source, tmp_path / "b").warnings
+    assert "20 of the rows look trained, although nothing says that they are used" in warning
+
+    words = vocabulary("collapse", np.random.default_rng(1), vocab=300, dim=32, unused=20)
+    words.rows[285] = 1.5 * words.rows[5]
+    source = write(tmp_path / "c", words.rows, texts=words.texts)
+    (warning,) = repair(source, tmp_path / "d").warnings
+    assert "1 of the rows lie apart from the other unused rows" in warning
+    assert "285 '<unused5>'" in warning
+
+
+def test_rows_that_lie_with_the_unused_do_not_count_as_trained(tmp_path, words):
+    """Glitch tokens: nothing names them, but they lie on the same point."""
+    rows = words.rows.copy()
+    rows[100:140] = rows[290]
+    source = write(tmp_path / "a", rows, texts=words.texts)
+    result = repair(source, tmp_path / "b")
+    assert result.matrices[0].trained.rows == 240
+    assert [row.id for row in result.rows] == words.unused.tolist()
+    named = repair(source, tmp_path / "c", rows=[100, 299])
+    assert not named.warnings
+
+
 def test_rows_from_token_texts(tmp_path, source, words):
     result = repair(source, tmp_path / "b", tokens=("tok1", "tok2"), spread=0.05)
     assert result.options["direction"] == "tokens"
