@@ -230,6 +230,15 @@ def test_the_bfloat16_of_other_libraries_in_npy(tmp_path, words):
     assert np.flatnonzero((old != new).any(axis=1)).tolist() == words.unused.tolist()
 
 
+def test_input_and_output_get_different_directions(tmp_path, words):
+    source = write(tmp_path / "a", words.rows, texts=words.texts, head=2 * words.rows, tied=False)
+    repair(source, tmp_path / "b", direction="random")
+    new = tensors(tmp_path / "b")
+    inward, outward = (new[name].double().numpy()[words.unused] for name in (EMBED, HEAD))
+    cosines = np.sum(inward * outward, axis=1) / np.linalg.norm(inward, axis=1)
+    assert np.abs(cosines / np.linalg.norm(outward, axis=1)).max() < 0.8
+
+
 @pytest.mark.parametrize(("only", "name"), [("input", EMBED), ("output", HEAD)])
 def test_one_of_two_matrices(tmp_path, words, only, name):
     source = write(tmp_path / "a", words.rows, texts=words.texts, head=-words.rows, tied=False)
