@@ -172,8 +172,13 @@ def test_a_folder_without_permission(source, tmp_path):
         repair(source, place / "out")
 
 
-@pytest.mark.parametrize("layout", ["safetensors", "torch", "npz", "npy"])
-@pytest.mark.parametrize("damage", ["row", "other", "end"])
+@pytest.mark.parametrize(
+    ("layout", "damage"),
+    [
+        *((k, d) for k in ("safetensors", "torch", "npz", "npy") for d in ("row", "other", "end")),
+        *((k, "longer") for k in ("safetensors", "npy")),
+    ],
+)
 def test_what_was_written_wrongly_is_found(tmp_path, monkeypatch, layout, damage):
     """A disk that lies, or a fault in the writer: the comparison sees it, and the folder never gets its name."""
     words = vocabulary("collapse", np.random.default_rng(1), vocab=300, dim=32, unused=20)
@@ -190,6 +195,9 @@ def test_what_was_written_wrongly_is_found(tmp_path, monkeypatch, layout, damage
             changed = [_with(changed[0], ids=np.r_[changed[0].ids[:-1], [5]])]
             changed = [_with(changed[0], ids=np.sort(changed[0].ids))]
         write_file(source, target, changed, progress)
+        if damage == "longer":
+            with target.open("ab") as stream:
+                stream.write(b"x")
         if damage == "end":
             with target.open("r+b") as stream:
                 stream.truncate(target.stat().st_size - 1)
