@@ -1,5 +1,6 @@
 """A repair of real weights that a registry package carries: rxnmapper's masked language model of reactions."""
 
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -11,8 +12,6 @@ import pytest
 import torch
 
 from collapse_theory.checkpoint import repair
-
-pytestmark = pytest.mark.xdist_group("rxnmapper")  # one download
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "packages"
 EMBED, DECODER = "albert.embeddings.word_embeddings.weight", "predictions.decoder.weight"
@@ -47,7 +46,8 @@ def rxnmapper():
             (wheel,) = Path(part).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(Path(part) / "all")
-            (Path(part) / "all").rename(folder)
+            with contextlib.suppress(OSError):  # another test process was faster
+                (Path(part) / "all").rename(folder)
     (weights,) = folder.rglob("pytorch_model.bin")
     return weights.parent
 
