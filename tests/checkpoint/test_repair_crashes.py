@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from collapse_theory.checkpoint import _repair_write, repair
 from collapse_theory.errors import InputError
@@ -175,7 +176,11 @@ def test_a_folder_without_permission(source, tmp_path):
 @pytest.mark.parametrize(
     ("layout", "damage"),
     [
-        *((k, d) for k in ("safetensors", "torch", "npz", "npy") for d in ("row", "other", "end")),
+        *(
+            (k, d)
+            for k in ("safetensors", "torch", "npz", "npy")
+            for d in ("row", "kept", "place", "end")
+        ),
         *((k, "longer") for k in ("safetensors", "npy")),
     ],
 )
@@ -191,9 +196,10 @@ def test_what_was_written_wrongly_is_found(tmp_path, monkeypatch, layout, damage
             data = changed[0].data.copy()
             data[3, 5] ^= 1
             changed = [_with(changed[0], data=data)]
-        elif damage == "other":  # a row that was to stay
-            changed = [_with(changed[0], ids=np.r_[changed[0].ids[:-1], [5]])]
-            changed = [_with(changed[0], ids=np.sort(changed[0].ids))]
+        elif damage == "kept":  # a row that was to stay
+            changed.append(_with(changed[0], ids=np.array([5]), data=changed[0].data[:1]))
+        elif damage == "place":  # a new row in the wrong place
+            changed = [_with(changed[0], ids=np.sort([*changed[0].ids[:-1], 5]))]
         write_file(source, target, changed, progress)
         if damage == "longer":
             with target.open("ab") as stream:
@@ -206,6 +212,23 @@ def test_what_was_written_wrongly_is_found(tmp_path, monkeypatch, layout, damage
     with pytest.raises(InputError, match="does not read back as it was written"):
         repair(source, tmp_path / "out", rows=words.unused)
     assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == []
+
+
+def test_memory_that_is_no_longer_shared_is_found(tmp_path, monkeypatch):
+    """Names that share memory in a torch file share it afterwards: otherwise a load would untie them."""
+    rows = torch.randn(40, 8, generator=torch.Generator().manual_seed(0))
+    torch.save({"wte.weight": rows, "lm_head.weight": rows}, tmp_path / "a.pt")
+    write_file = _repair_write.edit
+
+    def unshared(source, target, edits, progress):
+        write_file(source, target, edits, progress)
+        state = torch.load(target, weights_only=True)
+        torch.save({name: tensor.clone() for name, tensor in state.items()}, target)
+
+    repair(tmp_path / "a.pt", tmp_path / "good", rows=[3, 4])
+    monkeypatch.setattr(_repair_write, "edit", unshared)
+    with pytest.raises(InputError, match="does not read back as it was written"):
+        repair(tmp_path / "a.pt", tmp_path / "bad", rows=[3, 4])
 
 
 def _with(change, **values):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -49,6 +49,8 @@ def recipe(direction, rng, *, dim=16, length=2.0, spread=1.0):
     ),
     st.sampled_from([*ITEM_SIZE]),
 )
+@example(np.float32([[1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8, 0.0]]), "bfloat16")  # ties go to even
+@example(np.float32([[1 + 2**-11, 1 + 3 * 2**-11, 2**-25, 3 * 2**-25]]), "float16")
 def test_rows_are_rounded_as_torch_rounds_them(rows, dtype):
     wanted = torch.from_numpy(rows).to(getattr(torch, dtype))
     data = encode(rows.astype(np.float64), dtype)
@@ -124,6 +126,13 @@ def test_random_rows_have_no_preferred_direction():
     assert np.allclose(16 * rows.T @ rows / 4000, np.eye(16), atol=0.15)
 
 
+def test_bases_have_no_preferred_sign():
+    """LAPACK's QR alone gives the first entry one sign; of 400 unit vectors about half have either."""
+    rng = np.random.default_rng(0)
+    first = [draw(recipe("orthogonal", rng, length=1.0), 1, 16, rng)[0, 0] for _ in range(400)]
+    assert 160 < np.sum(np.array(first) > 0) < 240
+
+
 def test_mean_rows_have_the_mean_and_covariance_of_trained_rows():
     rng = np.random.default_rng(0)
     own = recipe("mean", rng)
@@ -157,6 +166,8 @@ def test_rows_that_no_dtype_tells_apart_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="zero or equal to others after rounding to float16"):
         fresh_rows(recipe("random", rng, length=1e-9), 4, 16, "float16", rng)
+    with pytest.raises(InputError, match="1 of 1 new rows are zero"):
+        fresh_rows(recipe("random", rng, length=1e-9), 1, 16, "float16", rng)
     narrow = Recipe(direction="random", length=1.0, trained=np.ones((2, 1)))
     with pytest.raises(InputError, match="1 of 3 new rows"):  # on a line there are two: 1 and -1
         fresh_rows(narrow, 3, 1, "float32", rng)
