@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._audit import SCHEMA, Audit, Suspect, audit
 from ._clusters import Clusters
+from ._csv import write_csv
 from ._diagnosis import DIAGNOSES, Diagnosis
 from ._groups import Group, Neighbours
 from ._mass import Mass, extra_rows_loss, zero_row_probability
@@ -46,5 +47,6 @@ __all__ = [
     "name_says_unused",
     "open_model",
     "read_counts",
+    "write_csv",
     "zero_row_probability",
 ]
