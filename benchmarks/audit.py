@@ -109,7 +109,9 @@ def main() -> int:
             f"usual loader {row['peer_seconds']:>6.2f} s {row['peer_peak_mb']:>5,} MB"
         )
     added = (rows[2]["seconds"] - rows[1]["seconds"]) / (rows[1]["seconds"] - rows[0]["seconds"])
-    print(f"the second doubling of the rows adds {added:.2f} times what the first adds (2 is linear)")
+    print(
+        f"the second doubling of the rows adds {added:.2f} times what the first adds (2 is linear)"
+    )
     print(f"written to {files.write_json(options.json, {'schema': 1, 'rows': rows})}")
     return 0
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._audit import SCHEMA, Audit, Suspect, audit
 from ._clusters import Clusters
+from ._csv import write_csv
 from ._diagnosis import DIAGNOSES, Diagnosis
 from ._groups import Group, Neighbours
 from ._mass import Mass, extra_rows_loss, zero_row_probability
@@ -50,5 +51,6 @@ __all__ = [
     "open_model",
     "read_counts",
     "repair",
+    "write_csv",
     "zero_row_probability",
 ]

@@ -233,7 +233,9 @@ def audit(
     cores = {n: core_of(s, tolerance) for n, s in samples.items() if len(s) >= 2}
     used_ids = np.flatnonzero(~is_unused & ~zero)
     if not len(used_ids):
-        raise InputError(f"{path}: every row of {matrix.name} is unused or zero; nothing to compare")
+        raise InputError(
+            f"{path}: every row of {matrix.name} is unused or zero; nothing to compare"
+        )
     used_mean = _used_mean(matrix, first.total, nonzero, samples, len(used_ids))
     names = list(cores)
     centres = np.array([cores[n][0] for n in names]).reshape(-1, matrix.dim)
@@ -245,13 +247,17 @@ def audit(
     second = second_pass(matrix, first.norms, mean, centres, members, queries)
 
     ranked = {n: second.distances[:, g] for g, n in enumerate(names)}
-    inside = {n: _radius(ranked[n][nonzero[n]], tolerance * np.linalg.norm(cores[n][0])) for n in names}
+    inside = {
+        n: _radius(ranked[n][nonzero[n]], tolerance * np.linalg.norm(cores[n][0])) for n in names
+    }
     near_unused = np.zeros(matrix.rows, bool)
     for n in names:
         near_unused |= ranked[n] <= inside[n][0]
     together = clusters.labels >= 0
     clean = used_ids[~(near_unused | together)[used_ids]]
-    if len(clean) < min(64, len(used_ids)):  # the sets lie among the used rows: there is nothing to clean
+    if len(clean) < min(
+        64, len(used_ids)
+    ):  # the sets lie among the used rows: there is nothing to clean
         clean = used_ids
     used_rows = _rows(matrix, _sample(rng, clean, USED_SAMPLE))
     used = used_measures(used_rows, mean, used_mean)
@@ -282,7 +288,10 @@ def audit(
         near = neighbours_of(matrix, queries[:k], second.near[:k], is_unused)
         groups = (groups[0].with_near(near), *groups[1:]) if groups else groups
     used_near = neighbours_of(
-        matrix, queries[-min(QUERIES, len(used_ids)) :], second.near[-min(QUERIES, len(used_ids)) :], is_unused
+        matrix,
+        queries[-min(QUERIES, len(used_ids)) :],
+        second.near[-min(QUERIES, len(used_ids)) :],
+        is_unused,
     )
     suspects = _suspects(model, groups, ranked, inside, is_unused, zero, clusters)
     main = names[0] if names else None
@@ -380,8 +389,7 @@ def _used_mean(
 def _radius(distances: NDArray[np.float64], least: float) -> tuple[float, float]:
     """The 99% quantile of the distances of rows that lie together, and the distance at which a row has moved off."""
     edge = max(3 * float(np.median(distances)), float(least))
-    core = distances[distances <= edge]
-    return max(float(np.quantile(core, 0.99)), float(least)), edge
+    return max(min(float(np.quantile(distances, 0.99)), edge), float(least)), edge
 
 
 def _sums(second: Any, names: Sequence[str], name: str, wanted: bool) -> Any:
@@ -431,7 +439,11 @@ def _suspects(
     free = ~is_unused & ~zero
     found: dict[int, Suspect] = {}
     for group in groups:
-        if group.diagnosis is None or group.diagnosis.name not in GATHERED or group.reason not in ranked:
+        if (
+            group.diagnosis is None
+            or group.diagnosis.name not in GATHERED
+            or group.reason not in ranked
+        ):
             continue
         apart = ranked[group.reason]
         for i in np.flatnonzero(free & (apart <= inside[group.reason][0])).tolist():
@@ -444,6 +456,6 @@ def _suspects(
             reason = f"one of {size:,} rows that are the same up to rounding"
             found[i] = Suspect(id=i, text=text(i), reason=reason, distance=None)
     far = float("inf")
-    return tuple(sorted(found.values(), key=lambda s: (far if s.distance is None else s.distance, s.id)))
-
-
+    return tuple(
+        sorted(found.values(), key=lambda s: (far if s.distance is None else s.distance, s.id))
+    )

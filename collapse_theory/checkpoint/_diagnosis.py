@@ -159,14 +159,24 @@ def _fresh_or_decayed(
         if ratio < 1:
             total = -math.log(ratio)
             return found(
-                "decay", about, start, f"decay sum ln({1 / ratio:.4g}) = {total:.4g}", decay_sum=total
+                "decay",
+                about,
+                start,
+                f"decay sum ln({1 / ratio:.4g}) = {total:.4g}",
+                decay_sum=total,
             )
         return found("undecided", about, start, "longer than fresh rows: was it another scale?")
     for usual in (*USUAL_SCALES, 1 / math.sqrt(dim)):
         if abs(scale / usual - 1) <= max(0.02, slack):
-            return found("initialisation", about, f"standard deviation of an entry {scale:.3g}, a usual start")
+            return found(
+                "initialisation",
+                about,
+                f"standard deviation of an entry {scale:.3g}, a usual start",
+            )
     per_entry = used.spread / math.sqrt(dim)
     shown = f"standard deviation of an entry {scale:.3g}, {scale / per_entry:.2g} of the used rows'"
     if scale < per_entry / 2:
-        return found("decay", about, shown, "the initial scale is not known: give it for the decay sum")
+        return found(
+            "decay", about, shown, "the initial scale is not known: give it for the decay sum"
+        )
     return found("undecided", about, shown, "fresh or decayed: the initial scale is not known")

@@ -90,7 +90,12 @@ def masses(
         features=count,
         groups={name: total / count for name, total in out_groups.items()},
         clusters=tuple(
-            {"rows": len(ids), "first": int(ids[0]), "mass": s[0] / count, "k_p": len(ids) * s[1] / count}
+            {
+                "rows": len(ids),
+                "first": int(ids[0]),
+                "mass": s[0] / count,
+                "k_p": len(ids) * s[1] / count,
+            }
             for ids, s in zip(clusters, sums.tolist(), strict=True)
         ),
     )

@@ -229,6 +229,8 @@ def _why_tied(config: Mapping[str, Any], name: str) -> str:
     kind = str(architectures[0]) if isinstance(architectures, list) and architectures else ""
     if kind.endswith("Model"):
         return f"{kind} has no output matrix: {name} is audited"
+    if name == "token_embd.weight":
+        return f"GGUF without an output matrix: {name} serves as both"
     if config:
         return f"no output matrix, and nothing says that it is untied: {name} is taken for both"
     return f"no output matrix and no configuration: {name} is taken for both"

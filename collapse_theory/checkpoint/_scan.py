@@ -108,7 +108,9 @@ def second_pass(
                 unit_sums[g] += (1 / norms[start:stop][chosen]) @ mine
                 mine = mine - mean
                 size = np.linalg.norm(mine, axis=1)
-                centred_sums[g] += np.divide(1, size, out=np.zeros_like(size), where=size > 0) @ mine
+                centred_sums[g] += (
+                    np.divide(1, size, out=np.zeros_like(size), where=size > 0) @ mine
+                )
         if len(queries):
             apart = (squares.astype(np.float32) - 2 * (block @ asked.T)).T + asked_squares[:, None]
             inside = (queries >= start) & (queries < stop)

@@ -37,7 +37,9 @@ def ranges(ids: ArrayLike, most: int = LISTED) -> str:
     """Ids for people: ``3-16, 20``, shortened where there are many ranges."""
     found = spans(ids)
     words = [str(a) if a == b else f"{a}-{b}" for a, b in found[:most]]
-    return ", ".join(words) + (f" and {len(found) - most:,} more ranges" if len(found) > most else "")
+    return ", ".join(words) + (
+        f" and {len(found) - most:,} more ranges" if len(found) > most else ""
+    )
 
 
 def text(audit: Audit) -> str:
@@ -45,7 +47,9 @@ def text(audit: Audit) -> str:
     rows, dim = audit.shape
     lines = [*_folded("", finding(audit)), ""]
     tied = {True: ", tied", False: ", untied", None: ""}[audit.tied]
-    lines += _folded("  ", f"{audit.path}: {audit.matrix}, {rows:,} x {dim:,} {audit.dtype}{tied}", 4)
+    lines += _folded(
+        "  ", f"{audit.path}: {audit.matrix}, {rows:,} x {dim:,} {audit.dtype}{tied}", 4
+    )
     lines += [f"  texts from {audit.tokens}"] if audit.tokens else []
     for group in audit.groups:
         lines += ["", *_group(audit, group)]
@@ -76,11 +80,11 @@ def finding(audit: Audit) -> str:
     """The main thing in one or two sentences."""
     sets = [g for g in audit.groups if g.diagnosis is not None]
     if not sets:
-        extra = f" {len(audit.suspects):,} rows are the same up to rounding." if audit.suspects else ""
+        extra = (
+            f" {len(audit.suspects):,} rows are the same up to rounding." if audit.suspects else ""
+        )
         return f"No row is known to be unused: nothing was diagnosed.{extra}"
-    said = [
-        f"{len(g.ids):,} rows ({g.reason}): {g.diagnosis.summary}" for g in sets if g.diagnosis
-    ]
+    said = [f"{len(g.ids):,} rows ({g.reason}): {g.diagnosis.summary}" for g in sets if g.diagnosis]
     return "; ".join(said) + "."
 
 
@@ -102,7 +106,9 @@ def _group(audit: Audit, group: Group) -> Iterator[str]:
         )
     if len(group.moved_off):
         names = [f"{i} {audit.text(int(i))!r}" for i in group.moved_off[:LISTED]]
-        more = f" and {len(group.moved_off) - LISTED:,} more" if len(group.moved_off) > LISTED else ""
+        more = (
+            f" and {len(group.moved_off) - LISTED:,} more" if len(group.moved_off) > LISTED else ""
+        )
         yield from _folded("  moved off  ", ", ".join(names) + more, 13)
     if group.diagnosis is not None:
         yield from _folded("  diagnosis  ", group.diagnosis.summary, 13)

@@ -58,7 +58,9 @@ def theory_of(
             continue
         factor = group.core.distance.median / start
         measured[group.reason] = factor
-        lines.append(f"{group.reason}: median distance is {factor:.3g} of that of fresh rows, {_said(factor, product)}")
+        lines.append(
+            f"{group.reason}: median distance is {factor:.3g} of that of fresh rows, {_said(factor, product)}"
+        )
     return Theory(
         verdict=promised.verdict,
         decay_product=product,

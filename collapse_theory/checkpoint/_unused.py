@@ -101,8 +101,10 @@ def reasons_of(
                 found[index] = REASONS.index(BYTES)
     if counts is not None:
         found = np.where(counts > 0, np.int8(-1), np.int8(REASONS.index(COUNT)))
-    found[zero] = REASONS.index(ZERO) if counts is None else np.where(
-        found[zero] >= 0, found[zero], REASONS.index(ZERO)
+    found[zero] = (
+        REASONS.index(ZERO)
+        if counts is None
+        else np.where(found[zero] >= 0, found[zero], REASONS.index(ZERO))
     )
     if given is not None:
         found[given] = REASONS.index(GIVEN)
@@ -122,11 +124,15 @@ def parse_ids(words: Iterable[str | int], rows: int, tokens: Tokens | None) -> N
                 low, _, high = part.partition("-")
                 first, last = int(low), int(high or low)
                 if not first <= last < rows:
-                    raise InputError(f"unused: {part} is out of range; ids run from 0 to {rows - 1}")
+                    raise InputError(
+                        f"unused: {part} is out of range; ids run from 0 to {rows - 1}"
+                    )
                 found += range(first, last + 1)
             continue
         if tokens is None:
-            raise InputError(f"unused: {text!r:.60} needs a tokenizer; give ids or ranges like 7-16")
+            raise InputError(
+                f"unused: {text!r:.60} needs a tokenizer; give ids or ranges like 7-16"
+            )
         exact = [i for i, t in tokens.texts.items() if text in (t, tokens.text(i))]
         plain = re.compile(fnmatch.translate(text.replace("[", "[[]")))
         hits = exact or [i for i, t in tokens.texts.items() if plain.match(t)]
@@ -148,9 +154,13 @@ def read_counts(path: str | Path, rows: int) -> NDArray[np.int64]:
         try:
             listed = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{path}: cannot be read ({error}); save counts by numpy.save") from error
+            raise InputError(
+                f"{path}: cannot be read ({error}); save counts by numpy.save"
+            ) from error
         if listed.ndim != 1 or listed.dtype.kind not in "iu":
-            raise InputError(f"{path}: give one whole number a row, not {listed.dtype} {listed.shape}")
+            raise InputError(
+                f"{path}: give one whole number a row, not {listed.dtype} {listed.shape}"
+            )
         return _counts(path, rows, range(len(listed)), listed.tolist())
     if path.suffix == ".json":
         data = read_json(path)
@@ -163,7 +173,9 @@ def read_counts(path: str | Path, rows: int) -> NDArray[np.int64]:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = [re.split(r"[,;\s]+", line.strip()) for line in stream if line.strip()]
     except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read ({error}); give a line with id and count each") from error
+        raise InputError(
+            f"{path}: cannot be read ({error}); give a line with id and count each"
+        ) from error
     if lines and not lines[0][0].isdecimal():
         lines = lines[1:]  # a heading
     bad = [line for line in lines if len(line) != 2]
