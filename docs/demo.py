@@ -53,7 +53,7 @@ def write_demo(folder: Path) -> None:
 
 
 def shown(*commands: str) -> str:
-    """Commands of collapse-theory that are run on the demo, and what they print."""
+    """Commands of collapse-theory that are run on the demo, and what they print; of audits, the first paragraph."""
     from collapse_theory.cli import main
 
     back, parts = Path.cwd(), []
@@ -65,7 +65,10 @@ def shown(*commands: str) -> str:
                 out = io.StringIO()
                 with contextlib.redirect_stdout(out):
                     main([*command.split()[1:], "--quiet"])
-                parts.append(f"$ {command}\n{out.getvalue().rstrip()}")
+                said = out.getvalue().rstrip()
+                if command.split()[1] == "audit":
+                    said = said.partition("\n\n")[0] + "\n..."
+                parts.append(f"$ {command}\n{said}")
         finally:
             os.chdir(back)
     return "```text\n" + "\n\n".join(parts) + "\n```"

@@ -241,7 +241,11 @@ def documents() -> dict[Path, str]:
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
     text = filled(text, "forecast", forecast_of("sgd").partition("\n\nDecay or")[0] + "\n```")
-    repaired = shown("collapse-theory repair model --out model-repaired")
+    repaired = shown(
+        "collapse-theory audit model",
+        "collapse-theory repair model --out model-repaired",
+        "collapse-theory audit model-repaired",
+    )
     text = filled(text, "repair", repaired)
     page = FORECASTS.with_suffix(".md")
     forecasts = page.read_text(encoding="utf-8")
