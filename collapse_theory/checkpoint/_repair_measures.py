@@ -14,6 +14,7 @@ __all__ = ["PAIRS_AMONG", "RowMeasures", "mean_cosine", "measure"]
 
 PAIRS_AMONG = 1024
 """Pairwise distances are taken among this many rows at most, evenly chosen; all else is of all rows."""
+BLOCK = 1024
 
 Rows = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def measure(data: NDArray[np.uint8], dtype: str, centre: Rows) -> RowMeasures:
     """Measures of stored rows ``[k, n * size]``; ``centre`` ``[n]`` is the mean of the trained rows."""
     rows = decode(data, dtype)
     finite = np.isfinite(rows).all(axis=1)
-    clean = rows[finite]
+    clean = rows if finite.all() else rows[finite]
     norms = np.linalg.norm(clean, axis=1)
     distances = _distances(clean)
 
@@ -70,20 +71,26 @@ def measure(data: NDArray[np.uint8], dtype: str, centre: Rows) -> RowMeasures:
         norm_median=number(np.median, norms),
         norm_max=number(np.max, norms),
         cosine=mean_cosine(clean),
-        cosine_centred=mean_cosine(clean - centre),
+        cosine_centred=mean_cosine(clean, centre),
         distance_min=number(np.min, distances),
         distance_median=number(np.median, distances),
     )
 
 
-def mean_cosine(rows: Rows) -> float | None:
-    """Mean cosine over all pairs, from the sum of the k unit rows: (|sum|^2 - k) / (k (k - 1))."""
-    norms = np.linalg.norm(rows, axis=1)
-    unit = rows[norms > 0] / norms[norms > 0, None]
-    count = len(unit)
+def mean_cosine(rows: Rows, centre: Rows | None = None) -> float | None:
+    """Mean cosine over all pairs of rows, less ``centre`` if given; None for fewer than two that are not zero.
+
+    From the sum of the k unit rows: ``(|sum|^2 - k) / (k (k - 1))``.
+    """
+    total, count = np.zeros(rows.shape[1]), 0
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        part = part if centre is None else part - centre
+        norms = np.linalg.norm(part, axis=1)
+        total += (1 / norms[norms > 0]) @ part[norms > 0]
+        count += int((norms > 0).sum())
     if count < 2:
         return None
-    total = unit.sum(axis=0)
     return float((total @ total - count) / (count * (count - 1)))
 
 

@@ -403,11 +403,14 @@ def test_spaces_in_token_texts(tmp_path, words):
 def test_damaged_rows_can_be_replaced_and_only_they(tmp_path, words):
     rows = words.rows.copy()
     rows[299, 3] = np.nan
+    rows[10] = 0
+    rows[11] = rows[12]
     source = write(tmp_path / "a", rows, "lone safetensors")
     with pytest.raises(InputError, match="row 299 holds NaN"):
         repair(source, tmp_path / "b", rows=[298])
     result = repair(source, tmp_path / "b", rows=[298, 299])
     assert result.matrices[0].before.not_finite == 1
+    assert result.matrices[0].trained.rows == 296  # neither zeros nor the same row twice
     assert np.isfinite(tensors(tmp_path / "b")[EMBED].numpy()).all()
 
 
