@@ -25,6 +25,7 @@ from collapse_theory.errors import InputError
 from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import read_json, write_text
 from collapse_theory.instances import DOMAINS
+from docs.demo import shown
 from proofs import rocq, symbolic
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -240,15 +241,23 @@ def documents() -> dict[Path, str]:
     text = filled(text, "claims", claims_table())
     text = filled(text, "ledger", ledger_block())
     text = filled(text, "forecast", forecast_of("sgd").partition("\n\nDecay or")[0] + "\n```")
+    repaired = shown(
+        "collapse-theory audit model",
+        "collapse-theory repair model --out model-repaired",
+        "collapse-theory audit model-repaired",
+    )
+    text = filled(text, "repair", repaired)
     page = FORECASTS.with_suffix(".md")
     forecasts = page.read_text(encoding="utf-8")
     for file in sorted(FORECASTS.glob("*.json")):
         forecasts = filled(forecasts, file.stem, f"{forecast_of(file.stem)}\n```")
+    repairs = ROOT / "docs" / "pages" / "repair.md"
     proofs = ROOT / "proofs" / "README.md"
     proved = filled(proofs.read_text(encoding="utf-8"), "derivations", derivations_table())
     return {
         readme: text,
         page: forecasts,
+        repairs: filled(repairs.read_text(encoding="utf-8"), "repair", repaired),
         STUDIES: studies_page(),
         proofs: filled(proved, "rocq", theorems_table()),
         ROOT / "docs" / "claims.md": claims_page(),

@@ -82,6 +82,7 @@ COMMAND = (sys.executable, "-W", "error", "-m", "collapse_theory.cli")
         ["simulate", "sweep"],
         ["plot"],
         ["forecast"],
+        ["repair"],
     ],
 )
 def test_every_help_has_an_example_that_parses(command, capsys):
@@ -112,6 +113,7 @@ def test_the_version(capsys):
         ["simulate", "sweep"],
         ["plot"],
         ["forecast"],
+        ["repair"],
     ],
 )
 def test_every_command_has_the_common_options(command, capsys):

@@ -77,6 +77,7 @@ def test_commands_and_names_are_documented(pages, monkeypatch):
         "plot",
         "export",
         "forecast",
+        "repair",
     ):
         assert re.search(rf"^##+ {command}$", pages["commands.md"], re.MULTILINE)
     monkeypatch.setenv("COLUMNS", reference.COLUMNS)

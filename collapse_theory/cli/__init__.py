@@ -1,4 +1,4 @@
-"""The command line: ``collapse-theory verify | falsify | simulate | plot | export | forecast``.
+"""The command line: ``collapse-theory verify | falsify | simulate | plot | export | forecast | audit | repair``.
 
 Exit status: 0 when all expectations hold, 1 when some do not, 2 for bad input (one line that names the value and the fix),
 130 when interrupted. Progress goes to stderr, results to stdout. Libraries are imported by the command that needs them.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InputError
-from . import _export, _falsify, _forecast, _plot, _simulate, _verify
+from . import _audit, _export, _falsify, _forecast, _plot, _repair, _simulate, _verify
 from ._common import Parser
 
 EXAMPLES = """\
@@ -27,6 +27,8 @@ examples:
   collapse-theory plot shrinkage run.npz -o shrinkage.pdf
   collapse-theory export contraction --latex -o contraction.tex
   collapse-theory forecast --optimizer sgd --learning-rate 0.1 --weight-decay 1e-3 --steps 20000 --radius 4
+  collapse-theory audit path/to/model                    have its unused tokens' rows collapsed?
+  collapse-theory repair path/to/model --out repaired    unused rows made distinct, in a copy
 """
 
 
@@ -40,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"collapse-theory {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (_verify, _falsify, _simulate, _plot, _export, _forecast):
+    for module in (_verify, _falsify, _simulate, _plot, _export, _forecast, _audit, _repair):
         module.add(commands)
     return top
 

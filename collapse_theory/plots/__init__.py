@@ -10,6 +10,7 @@ the look of the toolkit's own figures; :func:`plot` goes from a file to a file. 
         plots.write(figure, "shrinkage.pdf")
 """
 
+from ._audit import audit_cosines, audit_distances, audit_plane, audits_over_training
 from ._files import KINDS, Kind, plot
 from ._forecast import forecast
 from ._ledger import ratio_histogram
@@ -26,6 +27,10 @@ __all__ = [
     "PAGE",
     "SUFFIXES",
     "Kind",
+    "audit_cosines",
+    "audit_distances",
+    "audit_plane",
+    "audits_over_training",
     "canvas",
     "check_head",
     "counterexample",

@@ -87,6 +87,10 @@ LAYOUTS = {
     "histogram": _Layout(1, 0.55),
     "curvatures": _Layout(1, 0.65),
     "forecast": _Layout(1, 0.75),
+    "distances": _Layout(1, 0.65),
+    "cosines": _Layout(1, 0.85),
+    "plane": _Layout(1, 0.85),
+    "training": _Layout(1, 0.8),
 }
 
 

@@ -4,11 +4,13 @@ The first three take a ledger as :func:`collapse_theory.examination.ledger.ledge
 matplotlib are loaded when first needed.
 """
 
+from ._audit import audit_page
 from ._html import html_page
 from ._latex import latex_document, latex_fragment, theorem, theorem_table
 from ._tables import plain_table, terminal_table
 
 __all__ = [
+    "audit_page",
     "html_page",
     "latex_document",
     "latex_fragment",
