@@ -361,3 +361,27 @@ def test_the_audit_loads_no_torch_for_safetensors(collapsed):
         f"c.audit({str(collapsed)!r}); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.slow
+def test_a_vocabulary_of_262144_rows_stays_below_300_mb(tmp_path):
+    """The whole command in a process of its own, on the size of Gemma 3 1B; and its figures against float64."""
+    from benchmarks.audit import DIM, OURS, ROWS, UNUSED, measured, write_matrix
+
+    path = tmp_path / "m.safetensors"
+    write_matrix(path, ROWS)
+    unused = f"{ROWS - UNUSED}-{ROWS - 1}"
+    out = tmp_path / "a.json"
+    args = ["audit", str(path), "--unused", unused, "--json", str(out)]
+    _, peak = measured([sys.executable, "-c", OURS, *args])
+    assert peak < 300
+    data = json.loads(out.read_text())
+    assert data["diagnoses"] == ["collapse"]
+    bits = np.fromfile(path, np.uint16, offset=path.stat().st_size - 2 * UNUSED * DIM)
+    rows = (bits.astype(np.uint32) << 16).view(np.float32).reshape(UNUSED, DIM).astype(float)
+    assert data["groups"][0]["measures"]["cosine"] == pytest.approx(
+        mean_cosine(unit_sum(rows), UNUSED), rel=1e-10
+    )
+    assert data["groups"][0]["measures"]["norm"]["median"] == pytest.approx(
+        np.median(np.linalg.norm(rows, axis=1)), rel=1e-12
+    )

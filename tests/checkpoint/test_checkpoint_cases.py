@@ -60,8 +60,8 @@ def resized(rng, dim=256, vocab=2000, new=64):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_rows_of_mean_resizing_are_named_so(tmp_path, dtype):
-    """Case mean-resizing (huggingface/transformers#33325, #35075): new rows from N(mean, 1e-9 Sigma) have cosines of at least
-    0.9999998; in bf16 92% of coordinates are equal. They lie at the mean of all rows, and this is not collapse by training."""
+    """Case mean-resizing (huggingface/transformers#33325, #35075): new rows from N(mean, 1e-9 Sigma) have cosines of at
+    least 0.9999998; in bf16 92% of coordinates are equal. They lie at the mean of all rows: no collapse by training."""
     rows, new = resized(np.random.default_rng(0))
     fresh = rows[-new:]
     units = fresh / np.linalg.norm(fresh, axis=1, keepdims=True)

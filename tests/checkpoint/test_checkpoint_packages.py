@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from collapse_theory.checkpoint import audit, open_model
+from collapse_theory.cli import main
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "packages"
 
@@ -45,7 +46,7 @@ def mean_cosines(rows, mean):
     return out
 
 
-def test_rxnmapper(tmp_path):
+def test_rxnmapper():
     """ALBERT, legacy .bin, tied: the unused rows look like the rare tail, neither at initialisation nor decayed."""
     folder = found(unpacked("rxnmapper", "0.4.3"), "pytorch_model.bin").parent
     result = audit(folder)
@@ -63,6 +64,19 @@ def test_rxnmapper(tmp_path):
     assert result.diagnoses == ("trained",)
     assert not result.suspects
     assert group.near.unused_share == 0  # their neighbours are rare atoms
+
+
+def test_the_page_shows_what_the_command_prints(monkeypatch, capsys):
+    """Of rxnmapper, in docs/pages/audit.md."""
+    folder = found(unpacked("rxnmapper", "0.4.3"), "pytorch_model.bin").parent
+    root = folder.parents[2]
+    monkeypatch.chdir(root.parent)
+    name = folder.relative_to(root.parent)
+    assert main(["audit", str(name)]) == 0
+    page = (Path(__file__).resolve().parents[2] / "docs" / "pages" / "audit.md").read_text()
+    block = page.partition("<!-- rxnmapper -->")[2].partition("<!-- /rxnmapper -->")[0].strip()
+    shown = f"```text\n$ collapse-theory audit {name}\n{capsys.readouterr().out}```"
+    assert block == shown
 
 
 @pytest.mark.slow
