@@ -3,9 +3,9 @@
     python -m benchmarks.audit --json results/benchmark_audit.json
 
 Writes synthetic safetensors files of 262,144 x 1,152 bfloat16 rows (the size of Gemma 3 1B) and of a half and a quarter of
-them, of which 6,242 have collapsed. Ours is the whole command, `collapse-theory audit`, in a process of its own; the peer loads
-the matrix by `safetensors.torch`, turns it to float32 and measures the same mean cosines and norms there, nothing else. The two
-run in turn; seconds are the median of the rounds, memory is the process's largest resident set.
+them, of which 6,242 have collapsed. Ours is the whole command, `collapse-theory audit`, in a process of its own; the peer
+loads the matrix by `safetensors.torch`, turns it to float32 and measures the same mean cosines and norms there, nothing
+else. The two run in turn; seconds are the median of the rounds, memory is the process's largest resident set.
 """
 
 from __future__ import annotations

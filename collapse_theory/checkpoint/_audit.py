@@ -248,7 +248,8 @@ def audit(
 
     ranked = {n: second.distances[:, g] for g, n in enumerate(names)}
     inside = {
-        n: _radius(ranked[n][nonzero[n]], tolerance * np.linalg.norm(cores[n][0])) for n in names
+        n: _radius(ranked[n][nonzero[n]], tolerance * float(np.linalg.norm(cores[n][0])))
+        for n in names
     }
     near_unused = np.zeros(matrix.rows, bool)
     for n in names:
@@ -324,7 +325,9 @@ def audit(
         distances=ranked[main] if main is not None else None,
         cosines=second.cosines[:, 0] if main is not None else None,
         unused_rows=_rows(matrix, _sample(rng, pictured, PICTURED)),
-        used_rows=used_rows[:PICTURED],
+        used_rows=used_rows[
+            np.linspace(0, len(used_rows) - 1, min(PICTURED, len(used_rows))).astype(int)
+        ],
         mean=mean,
         model=model,
     )

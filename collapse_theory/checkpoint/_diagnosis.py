@@ -8,6 +8,7 @@ rows (digits, months, weekdays, years, function words) at 0.39 and above, at cen
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,9 +146,12 @@ def _independent(m: Measures, dim: int) -> bool:
 
 
 def _fresh_or_decayed(
-    m: Measures, used: Measures, dim: int, initial_scale: float | None, found: object
+    m: Measures,
+    used: Measures,
+    dim: int,
+    initial_scale: float | None,
+    found: Callable[..., Diagnosis],
 ) -> Diagnosis:
-    assert callable(found)
     scale = math.sqrt((m.centre_norm**2 + m.spread**2) / dim)  # about zero, not about their mean
     slack = 5 / math.sqrt(2 * m.sampled * dim)
     about = f"independent directions: {dim} times their mean squared cosine is {m.evenness:.2f} (1 for fresh rows)"

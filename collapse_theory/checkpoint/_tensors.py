@@ -131,7 +131,7 @@ class Matrix:
                 if "by columns" in self.dtype
                 else "only floating-point matrices can be read"
             )
-            raise InputError(f"{self.name}: stored as {self.dtype}; {fix}")
+            raise InputError(f"{self.info.file}: {self.name} is stored as {self.dtype}; {fix}")
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, NDArray]]:
         """Pairs of the first row's id and float32 rows ``[b, n]``, from the first row to the last.

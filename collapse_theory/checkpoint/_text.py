@@ -55,7 +55,10 @@ def text(audit: Audit) -> str:
         lines += ["", *_group(audit, group)]
     if audit.used is not None and audit.groups:
         near = audit.used_near
-        lines += ["", f"USED ROWS: a sample of {audit.used.rows:,}, cleaned of suspects"]
+        lines += [
+            "",
+            f"USED ROWS: a sample of {audit.used.rows:,}, cleaned of rows that lie with unused ones",
+        ]
         lines += _measures(audit.used)
         lines += [f"  nearest    {near.distance:.3g} away (median)"] if near else []
     lines += _suspects(audit)

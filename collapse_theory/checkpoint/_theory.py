@@ -48,7 +48,7 @@ def theory_of(
     product, upper = promised.numbers["decay_product"], promised.numbers["upper"]
     start = None if scale is None else scale * (2 * dim) ** 0.5
     lines = [f"decay alone leaves {product:.3g} of distances and of norms"]
-    if upper is not None and upper != product:
+    if upper is not None and upper != product and upper < 1:
         lines.append(f"proved: distances end at {upper:.3g} of their start at most")
     measured: dict[str, float] = {}
     if start is None:

@@ -112,6 +112,8 @@ def _ids(path: Path, vocabulary: Any) -> dict[int, str]:
 def _added(path: Path, tokens: Iterable[Any]) -> tuple[dict[int, str], set[int]]:
     texts: dict[int, str] = {}
     special: set[int] = set()
+    if not isinstance(tokens, (list, tuple)):
+        raise InputError(f"{path}: its added tokens are no list; get the file again")
     for entry in tokens:
         try:
             index, text = entry["id"], str(entry["content"])

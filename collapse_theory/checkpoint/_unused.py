@@ -176,7 +176,7 @@ def read_counts(path: str | Path, rows: int) -> NDArray[np.int64]:
         raise InputError(
             f"{path}: cannot be read ({error}); give a line with id and count each"
         ) from error
-    if lines and not lines[0][0].isdecimal():
+    if lines and re.match("[a-z_]", lines[0][0], re.IGNORECASE) and len(lines) > 1:
         lines = lines[1:]  # a heading
     bad = [line for line in lines if len(line) != 2]
     if bad:
