@@ -1,10 +1,10 @@
 """Training of the small transformers: tokens per second beside a plain PyTorch model. A measurement, not a test.
 
-The plain side is what one would write first: `torch.nn.TransformerEncoderLayer` blocks with a causal mask, learned positions,
-logits and loss at every position (those not trained on ignored), AdamW by its defaults, one process of two threads.
-Ours are two processes of one thread each, which is how studies use two cores: their tokens per second are added up. Both
-sides train on the same kind of batch, are of the same size, and take turns; figures are medians over the turns. Making the
-problems' batches is measured apart, as a share of one of our steps.
+The plain side is what one would write first: `torch.nn.TransformerEncoderLayer` blocks with a causal mask, learned
+positions, logits and loss at every position (those not trained on are ignored), AdamW by its defaults, one process of two
+threads. Ours are two processes of one thread each, which is how studies use two cores: their tokens per second are added up.
+Both sides train on the same kind of batch, are of the same size, and take turns; figures are medians over the turns. Making
+the problems' batches is measured apart, as a share of one of our steps.
 
     python -m benchmarks.transformers --json results/transformers.json
 """
