@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +63,26 @@ def write_matrix(path: Path, rows: int, seed: int = 0) -> None:
             out.write(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16).tobytes())
 
 
+WATCH = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+seconds = time.perf_counter() - start
+print(seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+sys.exit(done.returncode)
+"""
+
+
 def measured(command: list[str]) -> tuple[float, float]:
     """Seconds and peak MB of a process of its own."""
     environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command[:3]} ended with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    # A small process in between: a child's peak counts what its parent had when it was forked.
+    watch = [sys.executable, "-c", WATCH, *command]
+    done = subprocess.run(watch, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[:3]} ended with {done.returncode}: {done.stderr[-300:]}")
+    seconds, peak = map(float, done.stdout.split())
+    return seconds, peak
 
 
 def measure(rows: int, rounds: int, folder: Path) -> dict[str, Any]:
