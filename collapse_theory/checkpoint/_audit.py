@@ -178,7 +178,7 @@ class Audit:
             },
             "initial_scale": self.initial_scale,
             "theory": None if self.theory is None else self.theory.to_dict(),
-            "mass": None if self.mass is None else asdict(self.mass),
+            "mass": None if self.mass is None else self.mass.to_dict(),
             "notes": list(self.notes),
         }
 
