@@ -8,7 +8,7 @@ for start, rows in model.unembedding().blocks():
 
 from __future__ import annotations
 
-from ._audit import SCHEMA, Audit, Suspect, audit
+from ._audit import audit
 from ._clusters import Clusters
 from ._csv import write_csv
 from ._diagnosis import DIAGNOSES, Diagnosis
@@ -19,6 +19,7 @@ from ._measures import Measures, Range
 from ._model import Model, open_model
 from ._repair import repair
 from ._repair_result import Repair
+from ._result import SCHEMA, Audit, Suspect
 from ._tensors import Matrix, TensorInfo
 from ._theory import Theory
 from ._tokens import Tokens

@@ -11,7 +11,7 @@ from ..files import write_text
 from ._unused import REASONS
 
 if TYPE_CHECKING:
-    from ._audit import Audit
+    from ._result import Audit
 
 __all__ = ["COLUMNS", "write_csv"]
 

@@ -55,6 +55,11 @@ class Mass:
     groups: Mapping[str, float]
     clusters: tuple[Mapping[str, Any], ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        clusters = [dict(cluster) for cluster in self.clusters]
+        return {"features": self.features, "groups": dict(self.groups), "clusters": clusters}
+
 
 def masses(
     matrix: Matrix,

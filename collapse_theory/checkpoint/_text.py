@@ -13,7 +13,7 @@ from ._groups import Group
 from ._measures import Measures
 
 if TYPE_CHECKING:
-    from ._audit import Audit
+    from ._result import Audit
 
 __all__ = ["spans", "text"]
 

@@ -87,11 +87,15 @@ LAYOUTS = {
     "histogram": _Layout(1, 0.55),
     "curvatures": _Layout(1, 0.65),
     "forecast": _Layout(1, 0.75),
+}
+"""Of the kinds that are drawn from files, see ``KINDS``."""
+AUDIT_LAYOUTS = {
     "distances": _Layout(1, 0.65),
     "cosines": _Layout(1, 0.85),
     "plane": _Layout(1, 0.85),
     "training": _Layout(1, 0.8),
 }
+"""Of the figures of audits, which are drawn from the checkpoints themselves."""
 
 
 def canvas(kind: str, *, width: float = COLUMN) -> tuple[Figure, tuple[Axes, ...]]:
@@ -101,14 +105,15 @@ def canvas(kind: str, *, width: float = COLUMN) -> tuple[Figure, tuple[Axes, ...
     """
     from matplotlib.figure import Figure
 
-    if kind not in LAYOUTS:
-        raise InputError(f"figure kind {kind!r} is unknown; kinds are {', '.join(LAYOUTS)}")
+    layouts = LAYOUTS | AUDIT_LAYOUTS
+    if kind not in layouts:
+        raise InputError(f"figure kind {kind!r} is unknown; kinds are {', '.join(layouts)}")
     number = isinstance(width, (int, float)) and not isinstance(width, bool)
     if not number or not 2 <= width <= 20:
         raise InputError(
             f"width {width!r} is not a number of inches from 2 to 20; try {COLUMN} or {PAGE}"
         )
-    layout = LAYOUTS[kind]
+    layout = layouts[kind]
     # A figure across the page is not as tall for its width as one in a column.
     height = width * layout.aspect * (COLUMN / width) ** 0.35
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -373,7 +373,7 @@ def test_a_vocabulary_of_262144_rows_stays_below_300_mb(tmp_path):
     unused = f"{ROWS - UNUSED}-{ROWS - 1}"
     out = tmp_path / "a.json"
     args = ["audit", str(path), "--unused", unused, "--json", str(out)]
-    _, peak = measured([sys.executable, "-c", OURS, *args])
+    _, peak, _ = measured([sys.executable, "-c", OURS, *args])
     assert peak < 300
     data = json.loads(out.read_text())
     assert data["diagnoses"] == ["collapse"]
@@ -385,3 +385,22 @@ def test_a_vocabulary_of_262144_rows_stays_below_300_mb(tmp_path):
     assert data["groups"][0]["measures"]["norm"]["median"] == pytest.approx(
         np.median(np.linalg.norm(rows, axis=1)), rel=1e-12
     )
+
+
+def test_several_reasons_are_diagnosed_apart(tmp_path):
+    """Named rows that have collapsed, rows beyond the tokenizer that are fresh, zero rows."""
+    rng = np.random.default_rng(8)
+    words = vocabulary("collapse", rng)
+    rows = np.concatenate([words.rows, rng.normal(0, 0.02, (32, 64)), np.zeros((4, 64))])
+    path = write(tmp_path / "m", rows.astype(np.float32), texts=words.texts, config=CONFIG)
+    result = audit(path, features=rng.normal(0, 1, (5, 64)))
+    schema_check(result.to_dict())
+    together, *sets = result.groups
+    assert (together.reason, len(together.ids), together.zeros) == ("all unused rows", 100, 4)
+    assert together.diagnosis is None
+    assert {g.reason: g.diagnosis.name for g in sets} == {
+        "zero row": "zero",
+        "no token has this id": "initialisation",
+        "its name says so": "collapse",
+    }
+    assert set(result.mass.groups) == {"all unused rows", *(g.reason for g in sets)}

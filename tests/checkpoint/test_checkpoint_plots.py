@@ -4,12 +4,13 @@ After a wanted change, look at the new pictures:
 python -m pytest tests/checkpoint -k picture -o mpl-baseline-path= --mpl-generate-path=tests/baseline
 """
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from collapse_theory import InputError, plots
 from collapse_theory.checkpoint import audit
-from collapse_theory.plots._style import STYLE
+from collapse_theory.plots._style import AUDIT_LAYOUTS, STYLE
 from tests.checkpoint.models import trained_rows, vocabulary, write
 
 picture = pytest.mark.mpl_image_compare(
@@ -67,3 +68,20 @@ def test_nothing_is_drawn_without_unused_rows(tmp_path, collapsed):
     for found in ([collapsed], [collapsed, bare]):
         with pytest.raises(InputError):
             drawn("training", plots.audits_over_training, list(range(len(found))), found)
+
+
+@pytest.mark.parametrize("width", [plots.COLUMN, plots.PAGE])
+@pytest.mark.parametrize("kind", sorted(AUDIT_LAYOUTS))
+def test_no_text_is_smaller_than_eight_points(kind, width, collapsed):
+    draw, data = {
+        "distances": (plots.audit_distances, [collapsed]),
+        "cosines": (plots.audit_cosines, [collapsed]),
+        "plane": (plots.audit_plane, [collapsed]),
+        "training": (plots.audits_over_training, [[0, 1], [collapsed, collapsed]]),
+    }[kind]
+    with plots.style():
+        figure, (ax,) = plots.canvas(kind, width=width)
+        draw(ax, *data)
+        texts = [t for t in figure.findobj(mpl.text.Text) if t.get_text()]
+        assert texts
+        assert min(t.get_fontsize() for t in texts) >= 8
