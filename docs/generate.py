@@ -26,6 +26,7 @@ from collapse_theory.examination.ledger import read_ledger
 from collapse_theory.files import read_json, write_text
 from collapse_theory.instances import DOMAINS
 from proofs import rocq, symbolic
+from proofs.rocq import bridge
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
@@ -250,7 +251,7 @@ def documents() -> dict[Path, str]:
         readme: text,
         page: forecasts,
         STUDIES: studies_page(),
-        proofs: filled(proved, "rocq", theorems_table()),
+        proofs: filled(filled(proved, "rocq", theorems_table()), "compared", bridge.table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
     }

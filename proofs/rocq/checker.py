@@ -1,0 +1,52 @@
+"""The compiled files, checked again by `coqchk`, a checker of its own: slow (some minutes), so only when asked for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from .compiler import MissingCoq, alone, call
+from .source import BuildError, sources
+from .theorems import ALLOWED
+
+CLEAN = (
+    "relying on type-in-type",
+    "relying on unsafe (co)fixpoints",
+    "whose positivity is assumed",
+)
+"""What the summary must say `<none>` of."""
+
+
+def check(folder: Path) -> tuple[str, ...]:
+    """The axioms of the libraries that the compiled files load, as `coqchk` finds them.
+
+    Raises :class:`~proofs.rocq.BuildError` where a file does not pass, where one of the project's own files has an axiom, or
+    where the kernel was told to trust something; :class:`MissingCoq` without `coqchk`.
+    """
+    if shutil.which("coqchk") is None:
+        raise MissingCoq("coqchk")
+    modules = [f"Collapse.{path.stem}" for path in sources()]
+    with alone(folder):
+        said = call(["coqchk", "-silent", "-o", "-Q", ".", "Collapse", *modules], folder)
+    return summary(said)
+
+
+def summary(said: str) -> tuple[str, ...]:
+    """The axioms in what `coqchk -o` says. Raises :class:`~proofs.rocq.BuildError` as :func:`check` does."""
+    if "CONTEXT SUMMARY" not in said:
+        raise BuildError(f"coqchk gives no summary: {said[-500:]}")
+    for item in CLEAN:
+        if not re.search(rf"\* .*{re.escape(item)}: <none>", said):
+            raise BuildError(f"coqchk: something is {item}")
+    block = re.search(r"\* Axioms:(.*?)(?:\n\s*\n|\Z)", said, re.DOTALL)
+    if block is None:
+        raise BuildError("coqchk does not list axioms")
+    axioms = tuple(sorted(word for word in block[1].split() if word != "<none>"))
+    own = [name for name in axioms if name.startswith("Collapse.")]
+    if own:
+        raise BuildError(f"the sources have axioms: {', '.join(own)}")
+    absent = [name for name in ALLOWED if not any(axiom.endswith(name) for axiom in axioms)]
+    if absent:
+        raise BuildError(f"coqchk does not list {', '.join(sorted(absent))}")
+    return axioms
