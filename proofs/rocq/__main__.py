@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         theorems = proofs()
         if options.compare is not None:
             for domain in bridge.domains():
-                count = bridge.compare(domain, options.compare)
+                count = bridge.compare(domain, enclosures=options.compare)
                 print(f"  agree    {domain}: {count} statements about instances", flush=True)
         if options.check:
             print(f"coqchk: passed; axioms of all libraries loaded: {', '.join(check(build()))}")

@@ -50,7 +50,7 @@ def test_each_hypothesis_is_met_by_some_instance_and_not_by_another(domain):
 @pytest.mark.parametrize("domain", BY_DOMAIN)
 def test_what_is_left_out_for_time_is_compared_somewhere(domain):
     found = bridge.lemmas(domain)
-    kept = bridge.chosen(found, bridge.ENCLOSURES.get(domain, 2))
+    kept = bridge.chosen(found, bridge.ENCLOSURES.get(domain, bridge.FEW))
 
     def said(lemmas):
         return {(claim, lemma.about) for lemma in lemmas for claim in lemma.claims}
@@ -61,7 +61,8 @@ def test_what_is_left_out_for_time_is_compared_somewhere(domain):
 
 def test_rational_hypotheses_are_compared_at_all_instances():
     steps = [x for x in bridge.lemmas("step") if x.about == "step_size"]
-    assert len(steps) == bridge.COUNT and {x.kind for x in steps} == {"equal"}
+    assert len(steps) == bridge.COUNT
+    assert {x.kind for x in steps} == {"equal"}
 
 
 def test_where_a_root_is_not_real_nothing_is_said_of_the_sides():
@@ -81,9 +82,10 @@ def test_what_is_called_ill_formed_the_library_refuses(domain):
 
 @pytest.mark.slow
 @needs_interval
-@pytest.mark.parametrize("domain", BY_DOMAIN)
-def test_the_numbers_agree(domain):
-    assert bridge.compare(domain) > 40
+@pytest.mark.parametrize("start", range(3))
+def test_the_numbers_agree(start):
+    domains = list(BY_DOMAIN)[start::3]
+    assert bridge.compare(*domains) > 500
 
 
 # ---- what is wrong is refused
@@ -95,7 +97,7 @@ def first(domain, about, **where):
 
 
 def refuses(domain, lemma, instead=None):
-    with pytest.raises(rocq.BuildError, match="coqc fails"):
+    with pytest.raises(rocq.BuildError, match=r"at_\d+_\w+ fails: coqc fails"):
         bridge.prove(domain, [lemma], instead)
 
 
@@ -103,7 +105,12 @@ def refuses(domain, lemma, instead=None):
 @needs_interval
 @pytest.mark.parametrize(
     ("domain", "about"),
-    [("step", "unseen"), ("probe_run", "orthogonal"), ("loss_step", "twins"), ("rounding", "large")],
+    [
+        ("step", "unseen"),
+        ("probe_run", "orthogonal"),
+        ("loss_step", "twins"),
+        ("rounding", "large"),
+    ],
 )
 @pytest.mark.parametrize("holds", [True, False])
 def test_the_opposite_of_a_truth_is_refused(domain, about, holds):
@@ -136,40 +143,30 @@ def test_a_wrong_number_is_refused(domain, about):
 
 MEANT_OTHERWISE = {
     "a turned sign in a hypothesis": (
-        "spectral_step",
-        "between",
-        "Spectral.v",
+        ("spectral_sandwich", "between", "Spectral.v"),
         "Definition hyp_between (s : spectral_step) : Prop :="
         " let D := difference s in let MD := operator s D in"
         " 0 <= (lowest s - highest s) * dot (dim s) D MD - dot (dim s) MD MD"
         " - lowest s * highest s * dot (dim s) D D.",
     ),
     "a trace without its weights": (
-        "step",
-        "curvature",
-        "OneStep.v",
+        ("contraction", "curvature", "OneStep.v"),
         "Definition hyp_curvature (s : step) : Prop :="
         " sum (size (data s)) (fun i => mean s i"
         " * dot (dim s) (feature (data s) i) (feature (data s) i)) <= curvature s.",
     ),
     "another constant in a hypothesis with roots": (
-        "momentum_run",
-        "real_roots",
-        "Momentum.v",
+        ("momentum_coupled", "real_roots", "Momentum.v"),
         "Module Within. Definition hyp_real_roots (r : momentum_run) : Prop :="
         " 3 * sqrt (momentum r) < mean_root r. End Within.",
     ),
     "a bound without its power": (
-        "steady_run",
-        "sides",
-        "Alignment.v",
+        ("alignment", "sides", "Alignment.v"),
         "Definition decayed_square (s : steady_run) : R :="
         " prod (steps s) (fun t => 1 - sizes s t * weight_decay s) * distance_at s 0.",
     ),
     "a residual with a turned sign": (
-        "loss_step",
-        "sides",
-        "Variants.v",
+        ("label_smoothing", "sides", "Variants.v"),
         "Definition smoothed_residual (s : loss_step) (i k : nat) : R :="
         " indicator (target (data s) i) k * (1 - smoothing s) + smoothing s / INR (labels s)"
         " - softmax (dim s) (labels s) (rows s) (feature (data s) i) k.",
@@ -181,19 +178,12 @@ MEANT_OTHERWISE = {
 @needs_interval
 @pytest.mark.parametrize("change", MEANT_OTHERWISE)
 def test_a_definition_that_means_something_else_is_refused(change):
-    domain, about, file, text = MEANT_OTHERWISE[change]
-    name = re.search(r"Definition (\w+)", text)[1]
-    found = [x for x in bridge.lemmas(domain) if x.about == about and x.file == file]
-    claim = {"sides": {"Alignment.v": "alignment", "Variants.v": "label_smoothing"}}
-    wanted = claim.get(about, {}).get(file)
-    lemma = next(
-        x
-        for x in found
-        if (wanted is None or x.claims == (wanted,))
-        and (name != "hyp_real_roots" or x.claims == ("momentum_coupled",))
-    )
-    bridge.prove(domain, [lemma])
-    refuses(domain, lemma, {file: text})
+    (claim, about, file), text = MEANT_OTHERWISE[change]
+    domain = all_claims()[claim].domain
+    found = [x for x in bridge.lemmas(domain) if x.about == about and claim in x.claims]
+    assert found[0].file == file
+    bridge.prove(domain, [found[0]])
+    refuses(domain, found[0], {file: text})
 
 
 @pytest.mark.slow

@@ -9,17 +9,20 @@ something else than the claim's formula makes a lemma false.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..compiler import ask, build, require
+from ..source import BuildError
 from ._instances import COUNT, instances
-from ._lemmas import Lemma, chosen, domains, lemmas, script
+from ._lemmas import Lemma, chosen, domains, header, lemmas, script
 from ._well_formed import ill_formed, well_formed
 
 __all__ = [
     "COUNT",
     "ENCLOSURES",
+    "FEW",
     "Lemma",
     "chosen",
     "compare",
@@ -33,36 +36,47 @@ __all__ = [
     "well_formed",
 ]
 
-ENCLOSURES = {
-    "step": 3,
-    "head": 4,
-    "vectors": COUNT,
-    "equilibrium": 4,
-    "preconditioned_step": 4,
-    "steady_run": 1,
-    "momentum_run": 1,
-    "adam_run": 1,
-}
-"""At how many instances of a domain numbers are enclosed, if not at 2: what takes no enclosure is compared at all."""
+ENCLOSURES = {"step": 3, "head": 3, "vectors": COUNT, "equilibrium": 3, "preconditioned_step": 3}
+FEW = 1
+"""At how many instances of a domain numbers with exponentials are enclosed, if not at few: it takes time."""
 
 
 def prove(
     domain: str, found: Sequence[Lemma], instead: Mapping[str, str] | None = None, before: str = ""
 ) -> None:
     """Let `coqc` prove lemmas about a domain. ``instead`` gives definitions another meaning, by file, to see that the
-    comparison refuses it. Raises :class:`~proofs.rocq.BuildError` naming a lemma that fails,
+    comparison refuses it. Raises :class:`~proofs.rocq.BuildError` naming the lemma that fails,
     :class:`~proofs.rocq.MissingCoq` without the library for enclosures."""
+    _prove(script(domain, found, instead, before))
+
+
+def _prove(text: str) -> None:
     require("Interval")
-    ask(build(), script(domain, found, instead, before))
+    whole = header() + text
+    try:
+        ask(build(), whole)
+    except BuildError as error:
+        line = re.search(r"Question\.v\", line (\d+)", str(error))
+        before = "\n".join(whole.split("\n")[: int(line[1])]) if line else ""
+        named = re.findall(r"^(?:Lemma (\w+)|Module In_(\w+))", before, re.MULTILINE)
+        lemma = next((name for name, _ in reversed(named) if name), "")
+        where = next((name for _, name in reversed(named) if name), "")
+        raise BuildError(f"{where}: {lemma} fails: {error}") from error
 
 
-def compare(domain: str, enclosures: int | None = None) -> int:
-    """Prove the comparison for the claims about a domain; returns the number of lemmas. Raises as :func:`prove` does."""
-    most = ENCLOSURES.get(domain, 2) if enclosures is None else enclosures
-    formed = list(well_formed(domain))
-    found = [*chosen(lemmas(domain), most), *(lemma for lemma, _ in formed)]
-    prove(domain, found, before="\n".join(text for _, text in formed if text))
-    return len(found)
+def compare(*names: str, enclosures: int | None = None) -> int:
+    """Prove the comparison for the claims about the named domains; returns the number of lemmas. Raises as :func:`prove`
+    does."""
+    parts, count = [], 0
+    for domain in names:
+        most = ENCLOSURES.get(domain, FEW) if enclosures is None else enclosures
+        formed = list(well_formed(domain))
+        found = [*chosen(lemmas(domain), most), *(lemma for lemma, _ in formed)]
+        before = "\n".join(text for _, text in formed if text)
+        parts.append(script(domain, found, before=before))
+        count += len(found)
+    _prove("\n".join(parts))
+    return count
 
 
 def table() -> str:
@@ -70,11 +84,13 @@ def table() -> str:
     rows = ["| claim | equal | enclosed | truth | sides |", "| --- | --- | --- | --- | --- |"]
     counts: dict[str, Counter[tuple[str, str]]] = {}
     for domain in domains():
-        for lemma in chosen(lemmas(domain), ENCLOSURES.get(domain, 2)):
+        for lemma in chosen(lemmas(domain), ENCLOSURES.get(domain, FEW)):
             for claim in lemma.claims:
                 about = "sides" if lemma.about == "sides" else lemma.kind
                 kind = lemma.kind if about == "sides" else lemma.about
-                counts.setdefault(claim, Counter())[about, kind] += not lemma.name.endswith("_range")
+                counts.setdefault(claim, Counter())[about, kind] += not lemma.name.endswith(
+                    "_range"
+                )
     for claim in sorted(counts):
         cells = [
             ", ".join(f"{name} {n}" for (about, name), n in counts[claim].items() if about == cell)

@@ -15,7 +15,6 @@ import numpy as np
 
 from collapse_theory import Claim, all_claims
 from collapse_theory.claims import Hypothesis
-from collapse_theory.instances import Batch
 
 from ..source import sources, stated
 from ._instances import instances
@@ -134,10 +133,9 @@ def _of_sides(claim: Claim, at: Sequence[Evaluated]) -> Iterator[Lemma]:
             "file": said.file,
         }
         before = ""
+        values = sides_tree(claim, (left, right), exact)
         if claim.domain == "reset_run":
             values = _reset_tree(claim, left, e)
-        else:
-            values = sides_tree(claim, (left, right), exact)
         if claim.id == "constant_sign":
             low, high = _ends(e)
             before = f"let low := {real(low)} in let high := {real(high)} in "
@@ -167,7 +165,7 @@ def _ends(e: Evaluated) -> tuple[Fraction, Fraction]:
     """The range of `<D_t, x_i>` with 0, whose length is the claim's omega."""
     middles = [fraction(b) for gaps in _gaps(e) for b in gaps]
     rounded = [Fraction(round(m * 2**60), 2**60) for m in middles]
-    return min(0, *rounded, Fraction(0)), max(0, *rounded, Fraction(0))
+    return min(Fraction(0), *rounded), max(Fraction(0), *rounded)
 
 
 def _range(said: Said, at: str, e: Evaluated, low: Fraction, high: Fraction) -> tuple[str, str]:
@@ -239,8 +237,7 @@ def script(
 ) -> str:
     """Rocq text of lemmas about a domain. ``instead`` are texts that stand after the imports of a file, by file: there a
     definition can be given another meaning, which the comparison must refuse. ``before`` stands before all lemmas."""
-    modules = " ".join(path.stem for path in sources())
-    parts = [PRELUDE.read_text(encoding="utf-8"), f"From Collapse Require {modules}."]
+    parts = [f"Module In_{domain}."]
     for place, e in enumerate(evaluated(domain)):
         name = f"at_{place}"
         if any(lemma.name.startswith(f"{name}_") for lemma in found):
@@ -251,4 +248,10 @@ def script(
         parts += [f"Module About_{stem}.", imports(file), (instead or {}).get(file, "")]
         parts += [str(lemma) for lemma in found if lemma.file == file]
         parts.append(f"End About_{stem}.")
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, f"End In_{domain}."]) + "\n"
+
+
+def header() -> str:
+    """What stands before scripts."""
+    modules = " ".join(path.stem for path in sources())
+    return f"{PRELUDE.read_text(encoding='utf-8')}\nFrom Collapse Require {modules}.\n"

@@ -22,7 +22,16 @@ PAIRED |= {"nothing_clipped", "gradient_bound"}
 """Hypotheses that end in two inequalities at each place: the last axis of their margins."""
 TURNED = {"gradient_bound", "inside_ball", "radius"}
 """Hypotheses whose margins have the axes of the Rocq statement from last to first."""
-TRUTHS = {"unseen", "twins", "orthogonal", "power_of_two", "nearest", "small", "large", "some_decay"}
+TRUTHS = {
+    "unseen",
+    "twins",
+    "orthogonal",
+    "power_of_two",
+    "nearest",
+    "small",
+    "large",
+    "some_decay",
+}
 """Hypotheses that Rocq writes otherwise than as margins: their truth alone is compared."""
 
 

@@ -51,7 +51,9 @@ def _step(v: dict[str, Any]) -> str:
 def _training(v: dict[str, Any]) -> str:
     count, dim = v["weights"].shape
     steps = len(v["labels"])
-    batches = [_batch(v["features"][t], v["labels"][t], v["example_weights"][t]) for t in range(steps)]
+    batches = [
+        _batch(v["features"][t], v["labels"][t], v["example_weights"][t]) for t in range(steps)
+    ]
     none = "(Steps.Batch 0 (rows_of []) (row []) (labels_of []))"
     at = f"(fun t => nth t {_listed(batches)} {none})"
     return f"(Runs.Training {dim} {count} {rows(v['weights'])} {at} 0 1 {steps})"

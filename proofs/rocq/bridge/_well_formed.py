@@ -54,7 +54,14 @@ ILL_FORMED: dict[str, dict[str, dict[str, Any]]] = {
     "biased_step": HEAD,
 }
 """By domain, what makes an instance ill-formed: a field and a value for all of it, or for its last axis."""
-PLACE = {"run": 2, "probe_run": 2, "steady_run": 2, "reset_run": 2, "momentum_run": 2, "adam_run": 2}
+PLACE = {
+    "run": 2,
+    "probe_run": 2,
+    "steady_run": 2,
+    "reset_run": 2,
+    "momentum_run": 2,
+    "adam_run": 2,
+}
 """The instance that is changed: one with two examples."""
 
 
@@ -87,7 +94,9 @@ def well_formed(domain: str) -> Iterator[tuple[Lemma, str]]:
     for said in premises(domain):
         predicate = said.text.split()[0]
 
-        def lemma(name: str, *, holds: bool, said: Said = said, predicate: str = predicate) -> Lemma:
+        def lemma(
+            name: str, *, holds: bool, said: Said = said, predicate: str = predicate
+        ) -> Lemma:
             text = said.at(name)
             return Lemma(
                 name=f"{name}_{predicate}",
