@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
                 count = bridge.compare(domain, enclosures=options.compare)
                 print(f"  agree    {domain}: {count} statements about instances", flush=True)
         if options.check:
-            print(f"coqchk: passed; axioms of all libraries loaded: {', '.join(check(build()))}")
+            print(f"coqchk: passed; axioms: {', '.join(check(build()))}")
     except MissingCoq as error:
         print(error, file=sys.stderr)
         return 2

@@ -51,4 +51,3 @@ def test_without_coqchk_the_checker_says_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setattr(checker.shutil, "which", lambda name: None)
     with pytest.raises(rocq.MissingCoq, match="apt-get install"):
         checker.check(tmp_path)
-
