@@ -10,19 +10,19 @@ CONTEXT SUMMARY
 ===============
 
 * Theory: Set is predicative
-  
+
 * Axioms:
     Coq.Logic.Classical_Prop.classic
     Coq.Logic.FunctionalExtensionality.functional_extensionality_dep
     Coq.Reals.ClassicalDedekindReals.sig_forall_dec
     Coq.Reals.ClassicalDedekindReals.sig_not_dec
-  
+
 * Constants/Inductives relying on type-in-type: <none>
-  
+
 * Constants/Inductives relying on unsafe (co)fixpoints: <none>
-  
+
 * Inductives whose positivity is assumed: <none>
-  
+
 """
 LAST = "    Coq.Reals.ClassicalDedekindReals.sig_not_dec\n"
 
