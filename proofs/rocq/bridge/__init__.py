@@ -36,7 +36,7 @@ __all__ = [
     "well_formed",
 ]
 
-ENCLOSURES = {"step": 3, "head": 3, "vectors": COUNT, "equilibrium": 3, "preconditioned_step": 3}
+ENCLOSURES = {"step": 2, "head": 2, "vectors": 8, "equilibrium": 2, "preconditioned_step": 2}
 FEW = 1
 """At how many instances of a domain numbers with exponentials are enclosed, if not at few: it takes time."""
 
