@@ -20,7 +20,7 @@ unexport PYTHONHOME PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup verify proofs test test-slow test-all lint types format docs site bench smoke wheel wheel-check ci clean
+.PHONY: help setup verify proofs proofs-check test test-slow test-all lint types format docs site bench smoke wheel wheel-check ci clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ verify: $(READY)  ## Examine every claim; write results/ledger.json and the page
 
 proofs: $(READY)  ## Build the Rocq proofs (needs coqc) and say what they prove
 	$(BIN)/python -m proofs.rocq
+
+proofs-check: $(READY)  ## Check the compiled proofs again with coqchk, and all numbers; takes minutes
+	$(BIN)/python -m proofs.rocq --check --compare 20
 
 test: $(READY)  ## Run the fast tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup

@@ -27,6 +27,7 @@ from collapse_theory.files import read_json, write_text
 from collapse_theory.instances import DOMAINS
 from docs.demo import shown
 from proofs import rocq, symbolic
+from proofs.rocq import bridge
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "ledger.json"
@@ -259,7 +260,7 @@ def documents() -> dict[Path, str]:
         page: forecasts,
         repairs: filled(repairs.read_text(encoding="utf-8"), "repair", repaired),
         STUDIES: studies_page(),
-        proofs: filled(proved, "rocq", theorems_table()),
+        proofs: filled(filled(proved, "rocq", theorems_table()), "compared", bridge.table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
     }

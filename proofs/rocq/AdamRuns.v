@@ -105,7 +105,8 @@ Lemma rows_step r t k j :
   rows_at r (S t) k j = decay_at r t * rows_at r t k j - sizes r t * U r t k j.
 Proof.
   assert (H : U r t k j = update (beta1 r) (beta2 r) (epsilon r)
-    (fun i => (if Nat.eq_dec i t then gradient_at r t (fst (state r t)) else snd (state r t) i) k j) t).
+    (fun i => (if Nat.eq_dec i t then gradient_at r t (fst (state r t)) else snd (state r t) i) k j)
+      t).
   { apply update_ext. intros i Hi. destruct (Nat.eq_dec i t) as [->|Hne]; [reflexivity|].
     rewrite state_gradients by lia. reflexivity. }
   rewrite H. unfold rows_at, decay_at. simpl. destruct (state r t) as [W G]. reflexivity.
@@ -187,7 +188,8 @@ Proof.
         * unfold Rminus at 1. apply Rabs_triang.
         * rewrite Rabs_Ropp, !Rabs_mult, (Rabs_pos_eq c), (Rabs_pos_eq (sizes r t)) by assumption.
           assert (Rabs (a - b) <= 2 * K).
-          { unfold Rminus. apply Rle_trans with (1 := Rabs_triang a (- b)). rewrite Rabs_Ropp. lra. }
+          { unfold Rminus. apply Rle_trans with (1 := Rabs_triang a (- b)). rewrite Rabs_Ropp.
+            lra. }
           assert (sizes r t * Rabs (a - b) <= sizes r t * (2 * K))
             by (apply Rmult_le_compat_l; assumption). lra.
       + apply Rle_trans with (c * (P * largest (Runs.dim r) (D r 0)
@@ -354,13 +356,15 @@ Proof.
     { unfold a. destruct H2 as [H2|H2]; [apply Rlt_le, exp_increasing; lra | rewrite H2; lra]. }
     set (w := weight _ _) in *. set (p := softmax _ _ _ _ _) in *. set (x := feature _ _ _) in *.
     replace (a * (w * p * x)) with (w * p * x * a) by ring.
-    replace (w * (p * exp (- logit_gap r t i)) * x) with (w * p * x * exp (- logit_gap r t i)) by ring.
+    replace (w * (p * exp (- logit_gap r t i)) * x) with (w * p * x * exp (- logit_gap r t i))
+      by ring.
     now apply Rmult_le_compat_l.
   - assert (E : exp (- logit_gap r t i) <= b).
     { unfold b. destruct H1 as [H1|H1]; [apply Rlt_le, exp_increasing; lra | rewrite H1; lra]. }
     set (w := weight _ _) in *. set (p := softmax _ _ _ _ _) in *. set (x := feature _ _ _) in *.
     replace (b * (w * p * x)) with (w * p * x * b) by ring.
-    replace (w * (p * exp (- logit_gap r t i)) * x) with (w * p * x * exp (- logit_gap r t i)) by ring.
+    replace (w * (p * exp (- logit_gap r t i)) * x) with (w * p * x * exp (- logit_gap r t i))
+      by ring.
     now apply Rmult_le_compat_l.
 Qed.
 
@@ -376,17 +380,21 @@ Proof.
   assert (Ha : 0 < a) by apply exp_pos.
   assert (Hb : 0 < b) by apply exp_pos.
   assert (Ha1 : a <= 1).
-  { unfold a. rewrite <- exp_0. destruct high_sign as [H|H]; [apply Rlt_le, exp_increasing; lra|rewrite <- H].
+  { unfold a. rewrite <- exp_0.
+    destruct high_sign as [H|H]; [apply Rlt_le, exp_increasing; lra|rewrite <- H].
     rewrite Ropp_0. lra. }
   assert (Hb1 : 1 <= b).
-  { unfold b. rewrite <- exp_0. destruct low_sign as [H|H]; [apply Rlt_le, exp_increasing; lra|rewrite H].
+  { unfold b. rewrite <- exp_0.
+    destruct low_sign as [H|H]; [apply Rlt_le, exp_increasing; lra|rewrite H].
     rewrite Ropp_0. lra. }
   assert (Eab : exp (- (high - low)) = a / b).
   { unfold a, b, Rdiv. rewrite <- exp_Ropp, <- exp_plus. f_equal. ring. }
   assert (gu : forall i, (i <= T)%nat -> 0 <= g r i (Runs.row_u r) 0%nat)
-    by (intros i Hi; apply g_nonneg; [unfold T in *; lia | apply unseen_labels; unfold T in *; lia]).
+    by (intros i Hi; apply g_nonneg;
+      [unfold T in *; lia | apply unseen_labels; unfold T in *; lia]).
   assert (gv : forall i, (i <= T)%nat -> 0 <= g r i (Runs.row_v r) 0%nat)
-    by (intros i Hi; apply g_nonneg; [unfold T in *; lia | apply unseen_labels; unfold T in *; lia]).
+    by (intros i Hi; apply g_nonneg;
+      [unfold T in *; lia | apply unseen_labels; unfold T in *; lia]).
   assert (gb : forall i, (i <= T)%nat ->
     a * g r i (Runs.row_u r) 0%nat <= g r i (Runs.row_v r) 0%nat <= b * g r i (Runs.row_u r) 0%nat)
     by (intros i Hi; apply g_between; unfold T in *; lia).

@@ -295,7 +295,8 @@ Proof.
   assert (Fb : update_of eps b = - w).
   { unfold update_of, b. rewrite Rabs_Ropp.
     assert (Ea : Rabs (eps * w / (1 - Rabs w)) = eps * Rabs w / (1 - Rabs w)).
-    { unfold Rdiv. rewrite !Rabs_mult, (Rabs_pos_eq eps), Rabs_inv, (Rabs_pos_eq (1 - Rabs w)); lra. }
+    { unfold Rdiv.
+      rewrite !Rabs_mult, (Rabs_pos_eq eps), Rabs_inv, (Rabs_pos_eq (1 - Rabs w)); lra. }
     rewrite Ea. assert (H := Rabs_pos w). field. lra. }
   assert (H := slope eps He g b). rewrite Fb in H.
   unfold b in H. unfold Rdiv in *. nra.
@@ -398,7 +399,8 @@ Example adamw_flow_met : exists s : adam_step,
   /\ 0 < step_size s * weight_decay s /\ 0 < norm (dim s) (difference s).
 Proof.
   exists small_adam. conjuncts;
-    first [ apply small_adam_ok | apply Rlt_le_trans with (1 := Rlt_0_1); right; symmetry; apply small_distance
+    first [ apply small_adam_ok
+          | apply Rlt_le_trans with (1 := Rlt_0_1); right; symmetry; apply small_distance
           | idtac ].
   - intros k j _ _. simpl. unfold one_row. destruct (Nat.eq_dec k 0).
     + rewrite Rabs_pos_eq; lra.

@@ -40,7 +40,8 @@ Proof.
                          (state s (steps s) (row_v s))) (conj Hu Hv)).
   cbn [Cosine.dim first second] in H.
   eapply Rle_trans; [exact H|].
-  assert (Ha := run_above s ok (steps s) Hs He HT Hc (le_n _)). cbn [step_sizes decays as_run] in Ha.
+  assert (Ha := run_above s ok (steps s) Hs He HT Hc (le_n _)).
+  cbn [step_sizes decays as_run] in Ha.
   assert (Hd := distance_nonneg s (steps s)).
   apply Rmult_le_compat; [apply Rle_0_sqr | | |].
   - apply Rlt_le, Rinv_0_lt_compat. fold (norm_at s (row_u s) (steps s)).

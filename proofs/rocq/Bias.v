@@ -12,7 +12,8 @@ Local Open Scope R_scope.
 Record biased_step := BiasedStep { base :> step; biases : nat -> R }.
 
 (** A vector with one more coordinate. *)
-Definition extend (n : nat) (a : vec) (last : R) : vec := fun j => if Nat.eq_dec j n then last else a j.
+Definition extend (n : nat) (a : vec) (last : R) : vec :=
+  fun j => if Nat.eq_dec j n then last else a j.
 
 (** The same head without biases: rows (w_k, b_k), features (x_i, 1). *)
 Definition augmented (s : biased_step) : step :=
@@ -57,7 +58,8 @@ Definition undecayed_bias_bound (s : biased_step) : Prop :=
 (** Rows (1, 1), (1, 0), (0, 0), no feature: the biases alone differ. *)
 Definition biases_apart : biased_step :=
   BiasedStep
-    (Step 1 3 (fun k _ => if Nat.eq_dec k 2 then 0 else 1) (one_example 0) 0 1 (1 / 2) 1 (1 / 2) 1 (1 / 2))
+    (Step 1 3 (fun k _ => if Nat.eq_dec k 2 then 0 else 1) (one_example 0)
+       0 1 (1 / 2) 1 (1 / 2) 1 (1 / 2))
     (fun k => if Nat.eq_dec k 0 then 1 else 0).
 
 Lemma biases_apart_ok : step_ok biases_apart.

@@ -20,7 +20,8 @@ Proof. reflexivity. Qed.
 Lemma unclipped (s : step) (G : model) :
   step_ok s -> hyp_unseen s -> hyp_nonnegative_step s -> hyp_curvature s -> hyp_step_size s ->
   (forall j, (j < dim s)%nat ->
-     G (row_u s) j = plain_gradient s (row_u s) j /\ G (row_v s) j = plain_gradient s (row_v s) j) ->
+     G (row_u s) j = plain_gradient s (row_u s) j
+       /\ G (row_v s) j = plain_gradient s (row_v s) j) ->
   norm (dim s) (pair_after s G) <= decay s * norm (dim s) (difference s).
 Proof.
   intros ok Hs He HT Hc H.
@@ -62,7 +63,8 @@ Qed.
 
 Definition cut (C x : R) : R := Rmax (- C) (Rmin C x).
 
-Definition clipped_by_value (s : loss_step) : model := fun k j => cut (clip s) (plain_gradient s k j).
+Definition clipped_by_value (s : loss_step) : model :=
+  fun k j => cut (clip s) (plain_gradient s k j).
 
 Definition value_clipping_bound (s : loss_step) : Prop :=
   norm (dim s) (pair_after s (clipped_by_value s)) <= decay s * norm (dim s) (difference s).
@@ -70,7 +72,8 @@ Definition value_clipping_bound (s : loss_step) : Prop :=
 Module Value.
   Definition hyp_nothing_clipped (s : loss_step) : Prop :=
     forall j, (j < dim s)%nat ->
-      Rabs (plain_gradient s (row_u s) j) <= clip s /\ Rabs (plain_gradient s (row_v s) j) <= clip s.
+      Rabs (plain_gradient s (row_u s) j) <= clip s
+        /\ Rabs (plain_gradient s (row_v s) j) <= clip s.
 End Value.
 
 Lemma cut_inside C x : Rabs x <= C -> cut C x = x.
@@ -126,7 +129,8 @@ Proof.
   change (size (data tilted)) with 1%nat. cbn [sum].
   assert (E : dot (dim tilted) (feature (data tilted) 0%nat) (feature (data tilted) 0%nat) = 5)
     by (unfold dot; simpl; ring).
-  rewrite E. change (curvature tilted) with (5 / 2). change (weight (data tilted) 0%nat) with 1. lra.
+  rewrite E. change (curvature tilted) with (5 / 2).
+  change (weight (data tilted) 0%nat) with 1. lra.
 Qed.
 
 Lemma tilted_softmax k :
@@ -172,7 +176,8 @@ Proof.
   rewrite !tilted_gradient in H1 by lia. rewrite Hc in H1.
   assert (E : forall j, difference tilted j = l32)
     by (intros j; unfold difference, wdiff, vsub; simpl; ring).
-  rewrite !E in H1. change (clip tilted) with (3 / 7) in H1. change (step_size tilted) with (1 / 2) in H1.
+  rewrite !E in H1. change (clip tilted) with (3 / 7) in H1.
+  change (step_size tilted) with (1 / 2) in H1.
   simpl in H1. unfold cut in H1.
   rewrite !(Rmin_left (3 / 7) _), !(Rmax_right (- (3 / 7)) (3 / 7)) in H1 by lra.
   rewrite !(Rmin_right (3 / 7) _), !(Rmax_right (- (3 / 7)) _) in H1 by lra.
@@ -209,7 +214,8 @@ Qed.
     5/13 of itself, and no longer leads the second along D. *)
 Definition steep : loss_step :=
   LossStep
-    (Step 2 3 (fun k j => if Nat.eq_dec k 0 then if Nat.eq_dec j 0 then ln (5 / 4) else ln 4 / 18 else 0)
+    (Step 2 3
+       (fun k j => if Nat.eq_dec k 0 then if Nat.eq_dec j 0 then ln (5 / 4) else ln 4 / 18 else 0)
        (Batch 3
           (fun i j => if Nat.eq_dec i 0 then if Nat.eq_dec j 0 then 1 else 0
                       else if Nat.eq_dec i 1 then if Nat.eq_dec j 0 then 0 else 18 else 0)
@@ -242,7 +248,8 @@ Proof.
 Qed.
 
 Lemma steep_softmax_0 k :
-  softmax 2 3 (rows steep) (feature (data steep) 0%nat) k = if Nat.eq_dec k 0 then 5 / 13 else 4 / 13.
+  softmax 2 3 (rows steep) (feature (data steep) 0%nat) k
+  = if Nat.eq_dec k 0 then 5 / 13 else 4 / 13.
 Proof.
   rewrite (three_labels _ _ _ (ln (5 / 4)) (5 / 4)).
   - destruct (Nat.eq_dec k 0); field.

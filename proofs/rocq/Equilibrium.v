@@ -42,7 +42,8 @@ Definition at_point (e : rest) : batch :=
 Definition pull (e : rest) (count : nat) (given : nat -> vec) : R :=
   let W := rows_with e given in
   dot (dim e) (point e)
-    (vadd (gradient (dim e) (unseen e + count) (at_point e) W 0) (vscal (weight_decay e) (W 0%nat))).
+    (vadd (gradient (dim e) (unseen e + count) (at_point e) W 0)
+      (vscal (weight_decay e) (W 0%nat))).
 
 Definition exponential_sum (e : rest) : R :=
   sum (seen e) (fun i => exp (dot (dim e) (seen_rows e i) (point e))).
@@ -58,7 +59,10 @@ Hypothesis ok : rest_ok e.
 Hypothesis nonzero : hyp_nonzero_feature e.
 
 Lemma inner_unseen : dot (dim e) (unseen_row e) (point e) = - level e.
-Proof. unfold unseen_row. rewrite dot_scal_l. fold (square e). field. unfold hyp_nonzero_feature in nonzero. lra. Qed.
+Proof.
+  unfold unseen_row. rewrite dot_scal_l. fold (square e). field.
+  unfold hyp_nonzero_feature in nonzero. lra.
+Qed.
 
 Lemma row_0 given : rows_with e given 0%nat = unseen_row e.
 Proof.
@@ -124,7 +128,8 @@ Proof.
   { rewrite pull_value by assumption. fold S z k. unfold Z, normaliser. fold S z k.
     f_equal. f_equal. f_equal. unfold S, exponential_sum. ring. }
   assert (EZ : Z = S + k * exp (- z)) by reflexivity.
-  assert (Hexp : exp z = / exp (- z)) by (rewrite exp_Ropp, Rinv_involutive; [reflexivity | apply Rgt_not_eq, exp_pos]).
+  assert (Hexp : exp z = / exp (- z))
+    by (rewrite exp_Ropp, Rinv_involutive; [reflexivity | apply Rgt_not_eq, exp_pos]).
   repeat split.
   - rewrite E, EZ, Hexp. field. rewrite <- EZ. repeat split; lra.
   - rewrite E, Hexp. field. split; lra.

@@ -94,7 +94,8 @@ Proof.
     destruct (MVT_cor2 (fun s => exp (2 * lambda * s) * q s) f' 0 t H0) as (c & Hc & _).
     - intros c _. apply is_derive_Reals.
       assert (Hq := flow_rate c). fold q in Hq.
-      assert (Hexp : is_derive (fun s => exp (2 * lambda * s)) c (2 * lambda * exp (2 * lambda * c)))
+      assert (Hexp : is_derive (fun s => exp (2 * lambda * s)) c
+        (2 * lambda * exp (2 * lambda * c)))
         by (auto_derive; [trivial | ring]).
       replace (f' c) with (plus (mult (2 * lambda * exp (2 * lambda * c)) (q c))
                              (mult (exp (2 * lambda * c)) (-2 * rate (at_time c))))

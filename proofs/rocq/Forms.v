@@ -114,7 +114,8 @@ Proof.
   assert (HD := dot_self_nonneg n D).
   set (q := dot n (form D) D) in *. set (yy := dot n (form D) (form D)) in *.
   set (dd := dot n D D) in *.
-  assert (H1 : eta² * yy <= eta² * (T * q)) by (apply Rmult_le_compat_l; [apply Rle_0_sqr | assumption]).
+  assert (H1 : eta² * yy <= eta² * (T * q))
+    by (apply Rmult_le_compat_l; [apply Rle_0_sqr | assumption]).
   assert (H2 : c² * dd <= f² * dd) by now apply Rmult_le_compat_r.
   assert (H3 : (c - eta * T)² * dd <= f² * dd) by now apply Rmult_le_compat_r.
   destruct (Rle_or_lt (eta * (eta * T - 2 * c)) 0) as [Hs|Hs].

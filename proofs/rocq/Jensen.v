@@ -33,7 +33,8 @@ Proof.
   { apply sum_le; intros i Hi. specialize (Ha i Hi). specialize (Hp i Hi).
     assert (H1 := exp_ineq1_le (ln (p i) - m)).
     assert (H2 : exp m * exp (ln (p i) - m) = p i)
-      by (rewrite <- exp_plus; replace (m + (ln (p i) - m)) with (ln (p i)) by ring; now apply exp_ln).
+      by (rewrite <- exp_plus;
+          replace (m + (ln (p i) - m)) with (ln (p i)) by ring; now apply exp_ln).
     assert (H3 : exp m * (1 + (ln (p i) - m)) <= p i).
     { apply Rle_trans with (exp m * exp (ln (p i) - m)); [apply Rmult_le_compat_l; lra | lra]. }
     replace (a i * (exp m * (1 - m)) + exp m * (a i * ln (p i)))
@@ -64,7 +65,8 @@ Lemma mean_le_rest i :
 Proof.
   intros Hi Hw [Hu Hv]. destruct ok as [[_ _ _ Hy] [Lu Lv Luv]].
   specialize (Hu i Hi Hw). specialize (Hv i Hi Hw). specialize (Hy i Hi).
-  assert (H := lmean_bounds (dim s) _ (labels_pos s ok) (rows s) (row_u s) (row_v s) (feature (data s) i)).
+  assert (H := lmean_bounds (dim s) _ (labels_pos s ok) (rows s) (row_u s) (row_v s)
+    (feature (data s) i)).
   assert (H3 : p i (target (data s) i) + p i (row_u s) + p i (row_v s) <= 1).
   { assert (H1 : sum (labels s) (p i) = 1) by apply softmax_sum_1, (labels_pos s ok).
     set (y := target (data s) i) in *.
@@ -96,7 +98,8 @@ Proof.
   intros ok Hs Hr. destruct (step_batch s ok) as [_ Ha Ht _].
   set (p := fun i => softmax (dim s) (labels s) (rows s) (feature (data s) i) (target (data s) i)).
   assert (Hp : forall i, 0 < p i) by (intros i; apply softmax_pos, (labels_pos s ok)).
-  apply Rle_trans with ((radius s)² / 2 * sum (size (data s)) (fun i => weight (data s) i * (1 - p i))).
+  apply Rle_trans with ((radius s)² / 2 * sum (size (data s))
+    (fun i => weight (data s) i * (1 - p i))).
   - rewrite <- sum_scal. apply sum_le; intros i Hi.
     destruct (Rle_lt_or_eq_dec _ _ (Ha i Hi)) as [Hw|Hw].
     2:{ unfold coefficient. rewrite <- Hw. lra. }
@@ -115,7 +118,8 @@ Proof.
     nra.
 Qed.
 
-Example curvature_from_loss_met : exists s, step_ok s /\ hyp_unseen s /\ hyp_radius s /\ radius s = 1.
+Example curvature_from_loss_met : exists s,
+  step_ok s /\ hyp_unseen s /\ hyp_radius s /\ radius s = 1.
 Proof.
   exists (small 1 (1 / 2) 1).
   conjuncts; [apply small_ok | apply small_unseen | apply small_radius; lra | reflexivity].

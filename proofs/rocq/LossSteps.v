@@ -41,7 +41,8 @@ Definition pair_after (s : step) (G : model) : vec :=
 
 Lemma pair_after_split s G j :
   pair_after s G j = decay s * difference s j - step_size s * (G (row_u s) j - G (row_v s) j).
-Proof. unfold pair_after, wdiff, descend, vsub, vscal, vadd, decay, difference, wdiff, vsub. ring. Qed.
+Proof. unfold pair_after, wdiff, descend, vsub, vscal, vadd, decay, difference, wdiff, vsub. ring.
+Qed.
 
 Lemma pair_after_form s g (c : nat -> R) :
   (forall i, (i < size (data s))%nat -> weight (data s) i <> 0 ->

@@ -61,7 +61,8 @@ Proof. apply sqrt_pos. Qed.
 
 Lemma root_square g t : root g t ^ 2 = second g (S t) / (1 - b2 ^ S t).
 Proof.
-  apply pow2_sqrt. apply Rmult_le_pos; [apply second_nonneg | apply Rlt_le, Rinv_0_lt_compat, nu_pos].
+  apply pow2_sqrt. apply Rmult_le_pos;
+    [apply second_nonneg | apply Rlt_le, Rinv_0_lt_compat, nu_pos].
 Qed.
 
 (** ** The first moment against the second *)
@@ -308,7 +309,8 @@ Proof.
     - now apply Rlt_le, Rinv_0_lt_compat.
     - apply first_le; intros; apply Hm; lia. }
   assert (M0 : 0 <= mean g t).
-  { apply Rmult_le_pos; [apply first_nonneg; intros; apply Hg; lia | now apply Rlt_le, Rinv_0_lt_compat]. }
+  { apply Rmult_le_pos;
+    [apply first_nonneg; intros; apply Hg; lia | now apply Rlt_le, Rinv_0_lt_compat]. }
   assert (Rg := root_nonneg g t). assert (Rh := root_nonneg h t).
   assert (Rr : root h t <= l * root g t).
   { apply Rmult_le_reg_l with (/ l); [apply Rinv_0_lt_compat; lra|].

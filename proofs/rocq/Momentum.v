@@ -97,7 +97,8 @@ Let pull t j :
   gradient (Runs.dim r) (Runs.labels r) (Runs.batches r t) (fst (state t)) (Runs.row_u r) j
   - gradient (Runs.dim r) (Runs.labels r) (Runs.batches r t) (fst (state t)) (Runs.row_v r) j
   = y t j.
-Proof. intros Ht. exact (gradient_difference (at_step t) (at_step_ok t Ht) j (unseen_labels t Ht)). Qed.
+Proof. intros Ht. exact (gradient_difference (at_step t) (at_step_ok t Ht) j (unseen_labels t Ht)).
+Qed.
 
 Definition decayed (t : nat) : vec :=
   match k with Decoupled => y t | _ => vadd (y t) (vscal (weight_decay r) (D t)) end.

@@ -102,7 +102,8 @@ Proof.
   eapply Rle_trans; [now apply step_factor|].
   rewrite <- (Rmult_1_l (norm _ (difference s))) at 2.
   apply Rmult_le_compat_r; [apply norm_nonneg|].
-  unfold hyp_step_size_from_largest, hyp_nonnegative_step, hyp_nonnegative_decay, hyp_curvature, decay in *.
+  unfold hyp_step_size_from_largest, hyp_nonnegative_step, hyp_nonnegative_decay, hyp_curvature,
+    decay in *.
   assert (H0 := trace_nonneg s ok).
   assert (0 <= step_size s * weight_decay s) by now apply Rmult_le_pos.
   assert (0 <= step_size s * curvature s) by (apply Rmult_le_pos; lra).
@@ -149,7 +150,8 @@ Qed.
 Local Ltac meets :=
   conjuncts;
   first [ apply small_ok | apply small_unseen | apply small_curvature; lra
-        | apply small_trace_pos | apply Rlt_le_trans with (1 := Rlt_0_1); right; symmetry; apply small_distance
+        | apply small_trace_pos
+        | apply Rlt_le_trans with (1 := Rlt_0_1); right; symmetry; apply small_distance
         | unfold hyp_nonnegative_step, hyp_nonnegative_decay, hyp_step_size,
             hyp_step_size_from_largest, small, Rsqr; simpl; lra ].
 
@@ -169,7 +171,8 @@ Example lower_bound_met : exists s,
 Proof. exists (small 1 (1 / 2) 1). meets. Qed.
 
 Example no_decay_nonexpansive_met : exists s,
-  step_ok s /\ hyp_unseen s /\ hyp_nonnegative_step s /\ hyp_nonnegative_decay s /\ hyp_curvature s /\ hyp_step_size_from_largest s
+  step_ok s /\ hyp_unseen s /\ hyp_nonnegative_step s /\ hyp_nonnegative_decay s /\ hyp_curvature s
+    /\ hyp_step_size_from_largest s
   /\ 0 < step_size s * weight_decay s /\ 0 < trace s /\ 0 < norm (dim s) (difference s).
 Proof. exists (small 1 (1 / 2) 1). meets. Qed.
 

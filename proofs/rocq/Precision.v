@@ -57,7 +57,8 @@ Theorem precision_moves s :
   hyp_positive s -> hyp_power_of_two s -> hyp_large s -> hyp_representable s ->
   ThanBelow.hyp_nearest s -> rounded s <= (1 - unit_ s) * weight s.
 Proof.
-  unfold hyp_positive, hyp_power_of_two, hyp_large, hyp_representable, ThanBelow.hyp_nearest, product.
+  unfold hyp_positive, hyp_power_of_two, hyp_large, hyp_representable, ThanBelow.hyp_nearest,
+    product.
   intros Hw Hs Hd Hr Hn. apply squares in Hn.
   replace ((1 - unit_ s) * weight s) with (below s) by lra.
   assert (Hg : 0 < 2 * shrinkage s * weight s - (weight s - below s)) by nra.

@@ -119,7 +119,8 @@ Proof.
   intros H.
   assert (H1 : norm 1 (next_difference (small 1 (-1) 0))
                <= (1 - -1 * 0) * norm 1 (difference (small 1 (-1) 0))).
-  { apply (H (small 1 (-1) 0)); [apply small_ok | apply small_unseen | apply small_curvature; lra |].
+  { apply (H (small 1 (-1) 0));
+    [apply small_ok | apply small_unseen | apply small_curvature; lra |].
     unfold hyp_step_size, small, Rsqr; simpl; lra. }
   rewrite small_distance, norm_1, small_next in H1.
   assert (Ht : 0 < trace (small 1 (-1) 0)).

@@ -93,7 +93,8 @@ Qed.
 (** ** The hypotheses can be met, by a step in which u is a target *)
 
 Definition rare_step : step :=
-  Step 1 3 one_row (Batch 1 (fun _ _ => 1) (fun _ => 1) (fun _ => 0%nat)) 0 1 (1 / 2) 1 (1 / 2) 1 (1 / 2).
+  Step 1 3 one_row (Batch 1 (fun _ _ => 1) (fun _ => 1) (fun _ => 0%nat)) 0 1
+    (1 / 2) 1 (1 / 2) 1 (1 / 2).
 
 Lemma rare_step_ok : step_ok rare_step.
 Proof. split; [split; simpl; intros; try lra; lia | apply first_pair_ok]. Qed.

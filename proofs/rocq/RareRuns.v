@@ -75,7 +75,8 @@ Qed.
 
 (** Met by two steps in which u is a target of the whole batch. *)
 Definition rare_run : steady_run :=
-  Steady (Training 1 3 one_row (fun _ => Batch 1 (fun _ _ => 1) (fun _ => 1) (fun _ => 0%nat)) 0 1 2)
+  Steady (Training 1 3 one_row (fun _ => Batch 1 (fun _ _ => 1) (fun _ => 1) (fun _ => 0%nat))
+            0 1 2)
     (fun _ => 1 / 2) 1 (1 / 2) 1 (1 / 2) 1 1.
 
 Lemma rare_run_ok : training_ok rare_run.

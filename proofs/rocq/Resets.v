@@ -27,7 +27,8 @@ Record reset_ok (r : reset_run) : Prop := {
 
 (** ** The run; [late]: v is redrawn half a period, rounded up, after u *)
 
-Definition shift (r : reset_run) (late : bool) : nat := if late then ((period r + 1) / 2)%nat else 0%nat.
+Definition shift (r : reset_run) (late : bool) : nat :=
+  if late then ((period r + 1) / 2)%nat else 0%nat.
 
 (** Whether a row is redrawn before step t, for a row that is late by [lag]. *)
 Definition drawn (r : reset_run) (lag t : nat) : bool :=
@@ -190,7 +191,8 @@ Proof.
   (* with d <= 0 nothing is asked *)
   assert (H0 : factor r ^ period r * distance r <= 0).
   { assert (0 <= factor r ^ period r) by (apply pow_le, Hq). nra. }
-  intros t _. split; eapply Rle_trans; [exact H0 | apply norm_nonneg | exact H0 | apply norm_nonneg].
+  intros t _. split; eapply Rle_trans;
+    [exact H0 | apply norm_nonneg | exact H0 | apply norm_nonneg].
 Qed.
 
 (** ** Redrawn one at a time

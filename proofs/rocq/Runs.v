@@ -171,7 +171,8 @@ Proof.
   rewrite distance_after.
   assert (Hlt : (T < steps r)%nat) by lia.
   eapply Rle_trans;
-    [apply (contraction (at_step r T) (at_step_ok T Hlt) (Hs T Hlt) (He T Hlt) (HT T Hlt) (Hc T Hlt))|].
+    [apply (contraction (at_step r T) (at_step_ok T Hlt) (Hs T Hlt) (He T Hlt) (HT T Hlt)
+      (Hc T Hlt))|].
   change (dim r) with (Steps.dim (at_step r T)). simpl prod.
   rewrite (Rmult_comm (prod T _)), Rmult_assoc. apply Rmult_le_compat_l.
   - now apply decay_nonneg.
@@ -261,7 +262,8 @@ Proof.
   assert (Hp : 0 < prod (steps s) f) by now apply prod_pos.
   assert (Hq : 0 < prod (steps s) f * distance_at s 0) by now apply Rmult_lt_0_compat.
   rewrite (prod_exp _ f Hf) in *. set (m := sum (steps s) (fun t => - ln (f t))) in *.
-  change (ln (distance_at s 0 / distance s) <= m). rewrite <- (ln_exp m). apply ln_le; [apply Rdiv_lt_0_compat; lra|].
+  change (ln (distance_at s 0 / distance s) <= m). rewrite <- (ln_exp m).
+  apply ln_le; [apply Rdiv_lt_0_compat; lra|].
   apply Rmult_le_reg_r with (exp (- m) * distance s); [nra|].
   replace (exp m * (exp (- m) * distance s)) with (exp m * exp (- m) * distance s) by ring.
   rewrite <- exp_plus, Rplus_opp_r, exp_0.
@@ -303,7 +305,8 @@ Proof.
   - replace (Finite 0) with (Rbar_mult 0 (distance_at r 0)) by (simpl; f_equal; ring).
     apply is_lim_seq_scal_r.
     apply filterlim_comp with (G := Rbar_locally m_infty) (g := exp).
-    + change (is_lim_seq (fun n => - sum n (fun t => step_sizes r t * decays r t)) (Rbar_opp p_infty)).
+    + change
+        (is_lim_seq (fun n => - sum n (fun t => step_sizes r t * decays r t)) (Rbar_opp p_infty)).
       now apply is_lim_seq_opp in Hdiv.
     + apply is_lim_exp_m.
 Qed.
@@ -331,7 +334,9 @@ Proof. intros t _ i _. simpl. rewrite norm_1, Rabs_R0. lra. Qed.
 Lemma halving_curvature eps : hyp_curvature (halving eps).
 Proof.
   intros t Ht.
-  apply Rle_trans with (1 := trace_le_radius _ (at_step_ok (halving eps) (halving_ok eps) t Ht) (halving_radius eps t Ht)).
+  apply Rle_trans with
+    (1 := trace_le_radius _
+            (at_step_ok (halving eps) (halving_ok eps) t Ht) (halving_radius eps t Ht)).
   unfold Rsqr; simpl. lra.
 Qed.
 

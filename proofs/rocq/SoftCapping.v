@@ -34,7 +34,8 @@ Proof.
   unfold tanh, sinh, cosh, Rsqr.
   replace ((exp x - exp (- x)) / 2 / ((exp x + exp (- x)) / 2)
            * ((exp x - exp (- x)) / 2 / ((exp x + exp (- x)) / 2)))
-    with (1 - 4 * (exp x * exp (- x)) / ((exp x + exp (- x)) * (exp x + exp (- x)))) by (field; lra).
+    with (1 - 4 * (exp x * exp (- x)) / ((exp x + exp (- x)) * (exp x + exp (- x))))
+      by (field; lra).
   assert (0 < 4 * (exp x * exp (- x)) / ((exp x + exp (- x)) * (exp x + exp (- x)))).
   { apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat; lra].
     assert (0 < exp x * exp (- x)) by now apply Rmult_lt_0_compat. lra. }
@@ -69,14 +70,16 @@ Lemma is_derive_exp_phi z : is_derive (fun z => exp (phi z)) z (h z).
 Proof.
   replace (h z) with (scal (slope z) (exp (phi z)))
     by (unfold h, scal; simpl; unfold mult; simpl; ring).
-  apply (is_derive_comp exp phi); [apply is_derive_Reals, derivable_pt_lim_exp | apply is_derive_phi].
+  apply (is_derive_comp exp phi);
+    [apply is_derive_Reals, derivable_pt_lim_exp | apply is_derive_phi].
 Qed.
 
 Lemma is_derive_slope z : is_derive slope z (- (2 * tanh (z / cap) * slope z / cap)).
 Proof.
   unfold slope at 1.
   replace (- (2 * tanh (z / cap) * slope z / cap))
-    with (minus 0 (plus (mult (slope z / cap) (tanh (z / cap))) (mult (tanh (z / cap)) (slope z / cap))))
+    with (minus 0 (plus (mult (slope z / cap) (tanh (z / cap)))
+      (mult (tanh (z / cap)) (slope z / cap))))
     by (unfold minus, plus, opp, mult; simpl; field; lra).
   apply (is_derive_minus (fun _ => 1)); [apply (@is_derive_const R_AbsRing R_NormedModule)|].
   unfold Rsqr.
@@ -182,7 +185,8 @@ Proof.
       by (unfold Q', minus, plus, opp, mult; simpl; ring).
     apply (is_derive_minus (fun z => steepness * (z - a) * ((exp (phi a) + exp (phi z)) / 2))
              (fun z => h z - h a)).
-    - apply (is_derive_mult (fun z => steepness * (z - a)) (fun z => (exp (phi a) + exp (phi z)) / 2)).
+    - apply (is_derive_mult (fun z => steepness * (z - a))
+      (fun z => (exp (phi a) + exp (phi z)) / 2)).
       + auto_derive; [trivial | ring].
       + replace (h z / 2) with (scal (/ 2) (plus 0 (h z)))
           by (unfold scal, plus; simpl; unfold mult; simpl; field).
@@ -194,7 +198,8 @@ Proof.
       + intros; apply Rmult_comm.
     - replace (exp (phi z) * bend z) with (minus (exp (phi z) * bend z) 0)
         by (unfold minus, plus, opp; simpl; ring).
-      apply (is_derive_minus h); [apply is_derive_h | apply (@is_derive_const R_AbsRing R_NormedModule)]. }
+      apply (is_derive_minus h);
+        [apply is_derive_h | apply (@is_derive_const R_AbsRing R_NormedModule)]. }
   destruct (mean_value Q Q' a b H HQ) as (c & Hc & E).
   assert (E0 : Q a = 0) by (unfold Q; ring).
   assert (Hp : phi c <= edge) by (eapply Rle_trans; [apply (phi_rises c b); lra | exact Hb]).
@@ -205,7 +210,8 @@ Proof.
   { unfold Q'. assert (Hb1 := bend_le c). assert (He := exp_pos (phi c)).
     assert (Ht := tangent a c ltac:(lra) Hp).
     assert (exp (phi c) * bend c <= exp (phi c) * steepness) by (apply Rmult_le_compat_l; lra).
-    assert (0 <= steepness * ((c - a) * h c - (exp (phi c) - exp (phi a)))) by (apply Rmult_le_pos; lra).
+    assert (0 <= steepness * ((c - a) * h c - (exp (phi c) - exp (phi a))))
+      by (apply Rmult_le_pos; lra).
     lra. }
   assert (0 <= Q b) by (rewrite E0 in E; nra).
   unfold Q in *. lra.
@@ -346,7 +352,8 @@ Definition half_ln_19 : R := ln 19 / 2.
 
 Definition beyond : capped_step :=
   CappedStep
-    (Step 1 3 (fun k _ => if Nat.eq_dec k 0 then half_ln_19 else 0) (one_example 1) 0 1 1 0 (3 / 4) 1 (1 / 2))
+    (Step 1 3 (fun k _ => if Nat.eq_dec k 0 then half_ln_19 else 0) (one_example 1)
+       0 1 1 0 (3 / 4) 1 (1 / 2))
     1.
 
 Lemma half_ln_19_pos : 0 < half_ln_19.
@@ -396,7 +403,8 @@ Proof.
     set (c := exp (phi _ (z beyond 0 2))).
     assert (0 < a) by apply exp_pos. assert (0 < b) by apply exp_pos.
     assert (0 < c) by apply exp_pos.
-    replace (a / (0 + a + b + c) + b / (0 + a + b + c)) with ((a + b) / (a + b + c)) by (field; lra).
+    replace (a / (0 + a + b + c) + b / (0 + a + b + c)) with ((a + b) / (a + b + c))
+      by (field; lra).
     apply Rle_div_l; lra. }
   unfold steepness, Rsqr. lra.
 Qed.
@@ -417,7 +425,8 @@ Proof.
   assert (Hn := normaliser_pos beyond 0 (capped_base _ beyond_ok)).
   assert (Zu : z beyond 0 0 = half_ln_19) by (unfold z, logit; simpl; rewrite dot_1; ring).
   assert (Zv : z beyond 0 1 = 0) by (unfold z, logit; simpl; rewrite dot_1; ring).
-  assert (E : capped_next beyond 0%nat = half_ln_19 + (h 1 0 - h 1 half_ln_19) / normaliser beyond 0).
+  assert (E : capped_next beyond 0%nat = half_ln_19
+    + (h 1 0 - h 1 half_ln_19) / normaliser beyond 0).
   { unfold capped_next. rewrite pair_after_split. unfold rows_gradient, vsum, vscal.
     change (size (data beyond)) with 1%nat. cbn [sum].
     change (row_u beyond) with 0%nat. change (row_v beyond) with 1%nat.

@@ -61,7 +61,8 @@ Proof.
     rewrite <- H in *. unfold Rsqr in Hq. nra. }
   assert (Hk : 0 <= e * (2 * (1 - e * weight_decay s) - e * (lowest s + highest s)))
     by (apply Rmult_le_pos; lra).
-  assert (0 <= (q - lowest s * d) * (e * (2 * (1 - e * weight_decay s) - e * (lowest s + highest s))))
+  assert (0 <= (q - lowest s * d) *
+    (e * (2 * (1 - e * weight_decay s) - e * (lowest s + highest s))))
     by (apply Rmult_le_pos; lra).
   unfold f, Rsqr in *. nra.
 Qed.

@@ -29,7 +29,7 @@ def require(library: str) -> None:
     """Raises :class:`MissingCoq` unless `coqc` and one of its libraries are installed."""
     if shutil.which("coqc") is None or shutil.which("coq_makefile") is None:
         raise MissingCoq
-    where = Path(_run(["coqc", "-where"], source.SOURCES).strip())
+    where = Path(call(["coqc", "-where"], source.SOURCES).strip())
     if not (where / "user-contrib" / library).is_dir():
         raise MissingCoq(library)
 
@@ -67,8 +67,8 @@ def _compile(folder: Path) -> None:
         _write(folder / path.name, path.read_text(encoding="utf-8"))
     project = (source.SOURCES / "_CoqProject").read_text(encoding="utf-8") + "\n".join(names) + "\n"
     if _write(folder / "_CoqProject", project):
-        _run(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
-    _run(["make", "--silent", f"-j{os.cpu_count() or 1}"], folder)
+        call(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
+    call(["make", "--silent", f"-j{os.cpu_count() or 1}"], folder)
 
 
 def ask(folder: Path, question: str) -> str:
@@ -92,7 +92,7 @@ def _ask(folder: Path, question: str) -> str:
         asked = folder / "question"
         asked.mkdir(exist_ok=True)
         (asked / "Question.v").write_text(question, encoding="utf-8")
-        answers[key] = _run(["coqc", "-Q", "..", "Collapse", "-w", "-all", "Question.v"], asked)
+        answers[key] = call(["coqc", "-Q", "..", "Collapse", "-w", "-all", "Question.v"], asked)
         kept.write_text(json.dumps(book), encoding="utf-8")
     return answers[key]
 
@@ -100,7 +100,7 @@ def _ask(folder: Path, question: str) -> str:
 @cache
 def version() -> str:
     """The version of `coqc`."""
-    return _run(["coqc", "--print-version"], source.SOURCES).split()[0]
+    return call(["coqc", "--print-version"], source.SOURCES).split()[0]
 
 
 def _state() -> str:
@@ -119,7 +119,8 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-def _run(command: list[str], folder: Path) -> str:
+def call(command: list[str], folder: Path) -> str:
+    """What a tool prints in a folder. Raises :class:`BuildError` with its last words if it fails."""
     environment = {
         k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
     }

@@ -196,7 +196,7 @@ def test_without_coqc_the_ledger_says_how_to_get_it(monkeypatch):
 
 @needs_coq
 def test_without_a_library_the_ledger_says_how_to_get_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(compiler, "_run", lambda command, folder: str(tmp_path))
+    monkeypatch.setattr(compiler, "call", lambda command, folder: str(tmp_path))
     monkeypatch.setattr(checkout, "_theorems", rocq.proofs)
     evidence = checkout.formal(get_claim("contraction"))
     assert evidence.status is Status.UNDECIDED
