@@ -8,22 +8,22 @@ for start, rows in model.unembedding().blocks():
 
 from __future__ import annotations
 
-from ._audit import audit
-from ._clusters import Clusters
-from ._csv import write_csv
-from ._diagnosis import DIAGNOSES, Diagnosis
-from ._groups import Group, Neighbours
-from ._mass import Mass, extra_rows_loss, zero_row_probability
-from ._matrices import INPUT_NAMES, OUTPUT_NAMES
-from ._measures import Measures, Range
-from ._model import Model, open_model
-from ._repair import repair
-from ._repair_result import Repair
-from ._result import SCHEMA, Audit, Suspect
-from ._tensors import Matrix, TensorInfo
-from ._theory import Theory
-from ._tokens import Tokens
-from ._unused import REASONS, name_says_unused, read_counts
+from .auditing._audit import audit
+from .auditing._clusters import Clusters
+from .auditing._csv import write_csv
+from .auditing._diagnosis import DIAGNOSES, Diagnosis
+from .auditing._groups import Group, Neighbours
+from .auditing._mass import Mass, extra_rows_loss, zero_row_probability
+from .auditing._measures import Measures, Range
+from .auditing._result import SCHEMA, Audit, Suspect
+from .auditing._theory import Theory
+from .auditing._unused import REASONS, name_says_unused, read_counts
+from .reading._matrices import INPUT_NAMES, OUTPUT_NAMES
+from .reading._model import Model, open_model
+from .reading._tensors import Matrix, TensorInfo
+from .reading._tokens import Tokens
+from .repairing._repair import repair
+from .repairing._result import Repair
 
 __all__ = [
     "DIAGNOSES",

@@ -41,7 +41,7 @@ def audit_page(audits: Sequence[Audit]) -> str:
 
 
 def _section(audit: Audit, figures: Figures) -> Markup:
-    from ..checkpoint._text import finding, ranges
+    from ..checkpoint.auditing._text import finding, ranges
 
     rows, dim = audit.shape
     parts: list[Content] = [

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist
 
 from collapse_theory import InputError
 from collapse_theory.checkpoint import REASONS, audit, name_says_unused
-from collapse_theory.checkpoint._measures import mean_cosine, unit_sum
+from collapse_theory.checkpoint.auditing._measures import mean_cosine, unit_sum
 from collapse_theory.cli import main
 from tests.checkpoint.models import DIAGNOSES, LAYOUTS, trained_rows, vocabulary, write
 
@@ -235,7 +235,7 @@ def test_rows_that_lie_with_unused_ones_are_suspects_apart(tmp_path):
 
 def test_the_cost_is_two_reads_of_the_matrix(tmp_path, monkeypatch):
     """Bytes read from the file, not seconds: blocks twice, and samples."""
-    from collapse_theory.checkpoint import _tensors
+    from collapse_theory.checkpoint.reading import _tensors
 
     read = []
     plain = _tensors.fill
@@ -288,7 +288,9 @@ def collapsed(tmp_path):
 
 
 def schema_check(data):
-    text = resources("collapse_theory.checkpoint").joinpath("audit.schema.json").read_text()
+    text = (
+        resources("collapse_theory.checkpoint.auditing").joinpath("audit.schema.json").read_text()
+    )
     kind = jsonschema.Draft202012Validator
     kind.check_schema(json.loads(text))
     kind(json.loads(text)).validate(data)

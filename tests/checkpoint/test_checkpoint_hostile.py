@@ -90,7 +90,7 @@ def test_safetensors_without_a_whole_header(tmp_path, refused, content):
 
 
 def test_a_file_cut_short_while_it_is_read(tmp_path, refused, monkeypatch):
-    from collapse_theory.checkpoint import _audit
+    from collapse_theory.checkpoint.auditing import _audit
 
     path = write(tmp_path / "m", ROWS)
     plain = _audit.open_model

@@ -56,7 +56,7 @@ def test_every_dtype_is_decoded_as_torch_does(tmp_path, words, layout, dtype):
 
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
 def test_all_8_bit_numbers_are_decoded_as_torch_does(tmp_path, dtype):
-    from collapse_theory.checkpoint._dtypes import decode
+    from collapse_theory.checkpoint.reading._dtypes import decode
 
     bits = np.arange(256, dtype=np.uint8)
     wanted = torch.tensor(bits).view(DTYPES[dtype]).float().numpy()

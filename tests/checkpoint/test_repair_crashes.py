@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from collapse_theory.checkpoint import _repair_write, repair
+from collapse_theory.checkpoint import repair
+from collapse_theory.checkpoint.repairing import _write as _repair_write
 from collapse_theory.errors import InputError
 from tests.checkpoint.models import vocabulary, write
 
@@ -20,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # The process stops itself where a stage begins, so that the test need not guess when.
 STOPPED = """
 import os, signal, sys
-from collapse_theory.checkpoint import _repair_write, repair
+from collapse_theory.checkpoint import repair
+from collapse_theory.checkpoint.repairing import _write as _repair_write
 
 stage, source, out = sys.argv[1:]
 

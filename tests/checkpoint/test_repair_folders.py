@@ -16,12 +16,14 @@ from safetensors.torch import load_file, save_file
 
 from collapse_theory import checkpoint
 from collapse_theory.checkpoint import open_model, repair
-from collapse_theory.checkpoint._safetensors import read_header
+from collapse_theory.checkpoint.reading._safetensors import read_header
 from collapse_theory.errors import InputError
 from tests.checkpoint.models import DTYPES, vocabulary, write, write_gguf
 
 SCHEMA = json.loads(
-    (Path(checkpoint.__file__).parent / "repair.schema.json").read_text(encoding="utf-8")
+    (Path(checkpoint.__file__).parent / "repairing" / "repair.schema.json").read_text(
+        encoding="utf-8"
+    )
 )
 WRITABLE = ("float64", "float32", "float16", "bfloat16")
 FOLDERS = ("safetensors", "sharded safetensors", "torch", "legacy torch", "sharded torch")
@@ -180,7 +182,7 @@ def test_rows_outside_the_chosen_keep_their_bits(
 
 def test_blocks_do_not_matter(tmp_path, words, monkeypatch):
     """Rows that lie across the borders of the blocks in which files are compared."""
-    from collapse_theory.checkpoint import _repair_edit
+    from collapse_theory.checkpoint.repairing import _edit as _repair_edit
 
     source = write(tmp_path / "a", words.rows, texts=words.texts)
     whole = repair(source, tmp_path / "b")

@@ -7,22 +7,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from collapse_theory.checkpoint._repair_directions import (
+from collapse_theory.checkpoint.repairing._directions import (
     DIRECTIONS,
     Recipe,
     draw,
     fresh_rows,
     norm_from,
 )
-from collapse_theory.checkpoint._repair_encode import (
+from collapse_theory.checkpoint.repairing._encode import (
     ITEM_SIZE,
     decode,
     encode,
     first_of_equals,
     row_keys,
 )
-from collapse_theory.checkpoint._repair_measures import mean_cosine, measure
-from collapse_theory.checkpoint._repair_select import check_share, ids_from, trained_sample
+from collapse_theory.checkpoint.repairing._measures import mean_cosine, measure
+from collapse_theory.checkpoint.repairing._select import check_share, ids_from, trained_sample
 from collapse_theory.errors import InputError
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -137,7 +137,7 @@ def test_mean_rows_have_the_mean_and_covariance_of_trained_rows():
     rng = np.random.default_rng(0)
     own = recipe("mean", rng)
     count = 20_000
-    from collapse_theory.checkpoint._repair_directions import _scatter
+    from collapse_theory.checkpoint.repairing._directions import _scatter
 
     scatter = _scatter(own.trained, count, rng)
     wanted = np.cov(own.trained.T, bias=True)
@@ -231,7 +231,7 @@ def test_ids(text, wanted):
 
 @given(st.sets(st.integers(0, 999), min_size=1, max_size=40))
 def test_ids_come_back_from_their_summary(ids):
-    from collapse_theory.checkpoint import _repair_text
+    from collapse_theory.checkpoint.repairing import _text as _repair_text
 
     patched = pytest.MonkeyPatch()
     patched.setattr(_repair_text, "LISTED", 1000)

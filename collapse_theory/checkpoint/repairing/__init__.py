@@ -1,0 +1,1 @@
+"""A copy of a checkpoint whose unused rows are new: chosen, drawn, written, read back."""
