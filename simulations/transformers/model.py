@@ -186,8 +186,10 @@ class Lookup(nn.Module):
 
 
 class Transformer(nn.Module):
-    """The model. Matrices start normal with deviation 1/sqrt(fan-in), those onto the residual stream 1/sqrt(2 layers) of it;
-    the embedding with 1/sqrt(n), and its rows times sqrt(n) enter the stream; draws come from ``generator``."""
+    """The model. Matrices start normal with deviation 1/sqrt(3 fan-in), that of torch's own layers, those onto the residual
+    stream with 1/sqrt(2 layers) of it; the embedding with 1/sqrt(n), and its rows times sqrt(n) enter the stream. Draws come
+    from ``generator``.
+    """
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None) -> None:
         super().__init__()
@@ -215,7 +217,8 @@ class Transformer(nn.Module):
                 if name.endswith("bias"):
                     values.zero_()
                 continue
-            scale = values.shape[1] ** -0.5
+            rows = any(values is matrix for matrix in (self.embedding, self.unembedding))
+            scale = self.start_scale if rows else (3 * values.shape[1]) ** -0.5
             if name.startswith("blocks") and name.endswith("output.weight"):
                 scale *= (2 * self.config.layers) ** -0.5
             values.normal_(0, scale, generator=generator)

@@ -163,8 +163,10 @@ def test_starts_as_said():
     )
     assert float(made.embedding.std()) == pytest.approx(made.start_scale, rel=0.01)
     inner = made.blocks[0].hidden.weight.std()
-    assert float(made.blocks[0].output.weight.std()) == pytest.approx(1 / 64, rel=0.02)  # 1/16/4
-    assert float(inner) == pytest.approx(1 / 8, rel=0.02)
+    assert float(made.blocks[0].output.weight.std()) == pytest.approx(
+        1 / 64 / 3**0.5, rel=0.02
+    )  # 1/16/4
+    assert float(inner) == pytest.approx(1 / 8 / 3**0.5, rel=0.02)
     assert not made.blocks[0].hidden.bias.any()
 
 
