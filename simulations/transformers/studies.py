@@ -38,11 +38,11 @@ PERIODS = (10, 30, 100, 300, 1000)
 BASE = Experiment(
     variant="",
     seed=0,
-    problems=HornConfig(variables=(6, 9), rules=(3, 5), facts=(1, 2)),
-    model=ModelConfig(vocabulary=1, layers=3),
-    train=TrainConfig(steps=3000, record_every=150),
+    # One fact and a chain: what the standard model learns too. With conjunctions it gives a fifth of exact answers by then.
+    problems=HornConfig(variables=(5, 8), rules=(2, 5), facts=(1, 1), premises=(1, 1), firing=None),
+    train=TrainConfig(steps=6000, record_every=300),
 )
-"""What two cores train in a minute or two; 512 seen symbols and 64 unseen ones. The embeddings' learning rate, .15 of the
+"""What a core trains in two or three minutes; 512 seen symbols and 64 unseen ones. The embeddings' learning rate, .15 of the
 others', sets how fast they collapse beside how fast the rest learns."""
 
 
@@ -134,8 +134,8 @@ def sgd() -> Study:
     base = replace(
         BASE,
         train=TrainConfig(
-            steps=3000,
-            record_every=150,
+            steps=6000,
+            record_every=300,
             optimizer="sgd",
             precision="float64",
             step_size=0.3,
