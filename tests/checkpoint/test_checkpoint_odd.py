@@ -236,7 +236,8 @@ def test_the_scale_of_a_matrix_does_not_change_what_is_near(tmp_path, factor):
         (found.groups[0].near, plain.groups[0].near),
         (found.used_near, plain.used_near),
     ):
-        assert one is not None and other is not None
+        assert one is not None
+        assert other is not None
         assert one.unused_share == other.unused_share
         assert one.distance == pytest.approx(other.distance * factor, rel=1e-4)
 
