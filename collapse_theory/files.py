@@ -51,8 +51,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> Path:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write UTF-8 text whole or not at all."""
-    return write_whole(path, lambda stream: stream.write(text.encode()))
+    """Write UTF-8 text whole or not at all; halves of surrogate pairs, which have no UTF-8, are spelt ``\\ud800``."""
+    return write_whole(path, lambda stream: stream.write(text.encode(errors="backslashreplace")))
 
 
 def write_json(path: str | Path, data: Any) -> Path:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
-from ..errors import InputError
+from ..errors import InputError, printable
 from . import _audit, _export, _falsify, _forecast, _plot, _repair, _simulate, _verify
 from ._common import Parser
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser().parse_args(arguments)
         return options.run(options)
     except InputError as error:
-        print(f"collapse-theory: {error}", file=sys.stderr)
+        print(f"collapse-theory: {printable(str(error))}", file=sys.stderr)
         return 2
     except MemoryError as error:
         reason = str(error) or "out of memory"
@@ -70,6 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        reason = " ".join(str(error).split())
+        reason = printable(" ".join(str(error).split()))
         print(f"collapse-theory: {reason}; choose another place", file=sys.stderr)
         return 2

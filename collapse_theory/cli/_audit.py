@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ._common import check_file, check_folder, command, nonnegative, whole
+from ._common import check_folder, check_outputs, command, nonnegative, whole
 
 if TYPE_CHECKING:
     from ..checkpoint import Audit
@@ -91,27 +91,29 @@ def _audit(options: argparse.Namespace) -> int:
     watched = set(filter(None, (options.fail_on or "").split(",")))
     for name in sorted(watched - set(DIAGNOSES)):
         raise InputError(f"--fail-on: {name!r:.40} is unknown; it is one of {', '.join(DIAGNOSES)}")
-    for path in (options.json, options.csv, options.html):
-        check_file(path)
+    outputs = {"--json": options.json, "--csv": options.csv, "--html": options.html}
+    check_outputs(
+        outputs, (*options.models, options.token_counts, options.features, options.training_args)
+    )
     if options.figures:
         check_folder(options.figures)
     if options.csv and len(options.models) > 1:
         raise InputError("--csv: goes with one model; call audit for each")
     training, features = _training(options), _features(options.features)
     found: list[Audit] = []
-    for place, path in enumerate(options.models):
+    for path in options.models:
         result = audit(
             path,
             tensor_name=options.tensor_name,
             unused=options.unused,
             token_counts=options.token_counts,
-            initial_scale=options.initial_scale or None,
+            initial_scale=options.initial_scale,
             training=training,
             features=features,
             seed=options.seed,
         )
         found.append(result)
-        print(("\n" if place else "") + str(result))
+    print(*found, sep="\n\n")  # after the last: a model that is refused leaves no half of an answer
     wide = [a.to_dict() for a in found]
     if options.json:
         whole_run = {"kind": "audits", "schema": SCHEMA, "audits": wide}
@@ -183,6 +185,7 @@ def _figures(folder: str, audits: list[Audit]) -> list[Path]:
                 figure, (ax,) = plots.canvas(kind)
                 draw(ax, audit)
                 made.append(plots.write(figure, Path(folder) / f"{prefix}{kind}.pdf"))
+        audits = [a for a in audits if a.groups and a.groups[0].measures and a.used]
         if len(audits) > 1:
             figure, (ax,) = plots.canvas("training")
             steps = [step_of(a.path, place) for place, a in enumerate(audits)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -95,7 +95,32 @@ def check_file(path: str | Path | None) -> None:
         return
     if Path(path).is_dir():
         raise InputError(f"{path}: is a folder; give a file name")
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(f"{path}: is not a regular file; give another file name")
     check_folder(Path(path).parent)
+
+
+def check_outputs(named: Mapping[str, str | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse output files (by their option) that cannot be written, that are one another, or that are ``read``.
+
+    In a folder that is read a new file may be made, and a table or page of before replaced; nothing else. Raises
+    :class:`InputError`.
+    """
+    inputs = [Path(path).resolve() for path in read if path is not None]
+    seen: dict[Path, str] = {}
+    for option, path in named.items():
+        if path is None:
+            continue
+        check_file(path)
+        real = Path(path).resolve()
+        if real in seen:
+            raise InputError(f"{option}: {path} is that of {seen[real]}, too; give another name")
+        seen[real] = option
+        within = real.suffix not in (".csv", ".html") and real.exists()
+        if any(real == place or (within and place in real.parents) for place in inputs):
+            raise InputError(
+                f"{option}: {path} is read, and would be written over; give another name"
+            )
 
 
 def console() -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import Any
 
-from ._common import check_file, command, progress, real
+from ._common import check_outputs, command, progress, real
 
 EXAMPLE = """\
 collapse-theory repair model --out model-repaired --dry-run
@@ -84,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     from ..checkpoint import repair
     from ..files import write_json
 
-    check_file(options.json)
+    rows = options.rows if options.rows and Path(options.rows).is_file() else None
+    check_outputs({"--json": options.json}, (options.model, rows))
     with progress(options.quiet) as bar:
         result = repair(
             options.model,

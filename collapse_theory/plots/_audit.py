@@ -36,7 +36,7 @@ def audit_distances(ax: Axes, audit: Audit) -> None:
 
     _has_rows(audit)
     unused, used = pdist(audit.unused_rows), pdist(audit.used_rows)
-    edges = np.linspace(0, max(unused.max(), used.max()), 61)
+    edges = np.linspace(0, max(unused.max(), used.max()) or 1, 61)
     for values, colour, hatch, name in (
         (used, COLOURS[5], None, "pairs of used rows"),
         (unused, COLOURS[1], "////", "pairs of unused rows"),
@@ -83,8 +83,10 @@ def audit_plane(ax: Axes, audit: Audit) -> None:
     used = audit.used_rows - audit.mean
     centred = used - used.mean(axis=0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    if len(axes) < 2:  # rows of one number: they lie on a line
+        sizes, axes = np.append(sizes, 0), np.concatenate([axes, np.zeros_like(axes)])
     plane = axes[:2] * np.sign(axes[:2].sum(axis=1, keepdims=True))  # one sign on every machine
-    shares = sizes[:2] ** 2 / np.sum(sizes**2)
+    shares = sizes[:2] ** 2 / (np.sum(sizes**2) or 1)
     for rows, colour, marker, name in (
         (used, COLOURS[5], "o", "used rows"),
         (audit.unused_rows - audit.mean, COLOURS[1], "s", "unused rows"),

@@ -274,7 +274,7 @@ def test_side_files(tmp_path, refused, name, content, why):
     ("args", "why"),
     [
         (["--unused", "60-70"], "60-70 is out of range"),
-        (["--unused", "9-3"], "9-3 is out of range"),
+        (["--unused", "9-3"], "9-3 runs backwards"),
         (["--unused", "<pad>"], "needs a tokenizer"),
         (["--unused", "0-63"], "every row"),
         (["--learning-rate", "1"], "--steps: is needed"),

@@ -28,6 +28,8 @@ SAMPLE = 1024
 USED_SAMPLE = 1024
 QUERIES = 32
 PICTURED = 400
+SCALES = (1e-30, 1e30)
+"""Initial scales that can be meant."""
 GATHERED = ("collapse", "hidden", "duplicates", "mean_resized")
 """Diagnoses of sets that lie on one point, on which other rows may lie, too."""
 
@@ -59,6 +61,10 @@ def audit(
     matrix = model.unembedding()
     if matrix.rows < 4:
         raise InputError(f"{path}: {matrix.name} has {matrix.rows} rows; an audit needs at least 4")
+    if initial_scale is not None and not SCALES[0] <= initial_scale <= SCALES[1]:
+        raise InputError(
+            f"initial scale: got {initial_scale:g}, expected one from {SCALES[0]:g} to {SCALES[1]:g}"
+        )
     rng = np.random.default_rng(seed)
     notes = [*model.notes, *_tie_note(model)]
     first = first_pass(matrix)
@@ -250,7 +256,10 @@ def _sums(second: Any, names: Sequence[str], name: str, wanted: bool) -> Any:
 def _configured_scale(model: Model) -> float | None:
     for part in (model.config, model.config.get("text_config")):
         value = part.get("initializer_range") if isinstance(part, Mapping) else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        # Compared before it is made a float: JSON has whole numbers that no float holds.
+        if SCALES[0] <= value <= SCALES[1]:
             return float(value)
     return None
 

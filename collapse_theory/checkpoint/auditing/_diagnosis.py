@@ -82,7 +82,7 @@ def diagnose(
     entry of fresh rows, if known.
     """
     m = measures
-    closeness = m.distance.median / used.distance.median if used.distance.median else math.inf
+    closeness = m.distance.median / (used.distance.median or math.inf)
     offset = float(np.linalg.norm(centre - used_mean))
     lines = [
         f"mean cosine {m.cosine:.3f} raw, {m.cosine_off_used:.3f} less the used rows' mean "
@@ -99,6 +99,8 @@ def diagnose(
             decay_sum=decay_sum,
         )
 
+    if not used.distance.median:
+        return found("undecided", "most used rows are equal: there is nothing to compare with")
     at_mean = max(offset, m.spread) <= AT_MEAN * used.spread and m.cosine >= 0.99
     if at_mean:
         return found(

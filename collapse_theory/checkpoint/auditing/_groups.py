@@ -116,6 +116,9 @@ def group_of(
     labels = clusters.labels[stayed]
     largest = np.bincount(labels[labels >= 0]).max() if (labels >= 0).any() else 0
     diagnosis = None
+    if not together and used is None:
+        line = "fewer than two used rows are left to compare them with"
+        diagnosis = Diagnosis(name="undecided", summary=DIAGNOSES["undecided"], evidence=(line,))
     if not together and used is not None:
         diagnosis = diagnose(
             main,

@@ -80,16 +80,20 @@ def second_pass(
     """Distances and centred cosines of all rows to ``centres`` [G, n]; sums of unit rows of sets ``members`` [G, V],
     raw and centred by ``mean`` [n], without their zero rows; the rows nearest to rows ``queries`` [Q].
 
-    A distance far below a row's norm is exact to about 1e-8 of the norm. Nearest rows are ranked in float32.
+    A distance far below a row's norm is exact to about 1e-8 of the norm. Nearest rows are ranked in float32
+    where their squares fit.
     """
     rows, count = matrix.rows, len(centres)
     distances, cosines = np.empty((rows, count)), np.empty((rows, count))
     unit_sums, centred_sums = np.zeros((count, matrix.dim)), np.zeros((count, matrix.dim))
     beams = np.concatenate([centres, mean[None]]).T
     lengths = np.einsum("ij,ij->j", beams, beams)
-    asked = matrix.take(queries)
+    # Squares of very long or short rows do not fit float32.
+    longest = norms.max(initial=0)
+    kind = np.float32 if 1e-15 < longest < 1e15 else np.float64
+    asked = matrix.take(queries).astype(kind, copy=False)
     asked_squares = np.einsum("ij,ij->i", asked, asked)
-    best = np.full((len(queries), NEIGHBOURS), np.inf, np.float32)
+    best = np.full((len(queries), NEIGHBOURS), np.inf, kind)
     near = np.full((len(queries), NEIGHBOURS), -1, np.int64)
     for start, block in matrix.blocks():
         stop = start + len(block)
@@ -112,7 +116,7 @@ def second_pass(
                     np.divide(1, size, out=np.zeros_like(size), where=size > 0) @ mine
                 )
         if len(queries):
-            apart = (squares.astype(np.float32) - 2 * (block @ asked.T)).T + asked_squares[:, None]
+            apart = (squares.astype(kind) - 2 * (block @ asked.T)).T + asked_squares[:, None]
             inside = (queries >= start) & (queries < stop)
             apart[inside, queries[inside] - start] = np.inf  # not itself
             least = np.argpartition(apart, min(NEIGHBOURS, len(block)) - 1, axis=1)[:, :NEIGHBOURS]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import printable
 from ._groups import Group
 from ._measures import Measures
 
@@ -87,12 +88,18 @@ def finding(audit: Audit) -> str:
             f" {len(audit.suspects):,} rows are the same up to rounding." if audit.suspects else ""
         )
         return f"No row is known to be unused: nothing was diagnosed.{extra}"
-    said = [f"{len(g.ids):,} rows ({g.reason}): {g.diagnosis.summary}" for g in sets if g.diagnosis]
+    said = [
+        f"{_counted(len(g.ids))} ({g.reason}): {g.diagnosis.summary}" for g in sets if g.diagnosis
+    ]
     return "; ".join(said) + "."
 
 
+def _counted(rows: int) -> str:
+    return f"{rows:,} row" + ("" if rows == 1 else "s")
+
+
 def _group(audit: Audit, group: Group) -> Iterator[str]:
-    yield f"UNUSED: {len(group.ids):,} rows, {group.reason}"
+    yield f"UNUSED: {_counted(len(group.ids))}, {group.reason}"
     shown = [repr(audit.text(int(i))) for i in group.ids[:LISTED] if audit.text(int(i))]
     yield from _folded("  ids        ", ranges(group.ids), 13)
     if shown:
@@ -162,7 +169,7 @@ def _share(value: float) -> str:
 def _folded(start: str, words: str, indent: int | None = None) -> Iterable[str]:
     after = " " * (len(start) if indent is None else indent)
     return textwrap.wrap(
-        words,
+        printable(words),
         WIDTH,
         initial_indent=start,
         subsequent_indent=after,

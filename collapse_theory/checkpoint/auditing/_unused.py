@@ -119,14 +119,17 @@ def parse_ids(words: Iterable[str | int], rows: int, tokens: Tokens | None) -> N
     found: list[int] = []
     for word in words:
         text = str(word)
-        if re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
-            for part in text.split(","):
+        if re.fullmatch(r"\d+(-\d+)?(, *\d+(-\d+)?)*", text):
+            for part in re.split(", *", text):
                 low, _, high = part.partition("-")
-                first, last = int(low), int(high or low)
-                if not first <= last < rows:
+                # Python refuses to read numbers of thousands of digits; no row has such an id.
+                first, last = (int(end) if len(end) < 20 else rows for end in (low, high or low))
+                if max(first, last) >= rows:
                     raise InputError(
-                        f"unused: {part} is out of range; ids run from 0 to {rows - 1}"
+                        f"unused: {part:.40} is out of range; ids run from 0 to {rows - 1}"
                     )
+                if last < first:
+                    raise InputError(f"unused: {part} runs backwards; write {last}-{first}")
                 found += range(first, last + 1)
             continue
         if tokens is None:
@@ -198,4 +201,6 @@ def _counts(path: Path, rows: int, ids: Sequence, values: Sequence) -> NDArray[n
         if i >= rows:
             raise InputError(f"{path}: id {i} is out of range; the matrix has {rows} rows")
         out[i] += min(count, 1 << 40)
+    if not out.any():
+        raise InputError(f"{path}: no id has a count above 0; count the targets of the training")
     return out

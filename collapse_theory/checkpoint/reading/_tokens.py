@@ -132,7 +132,11 @@ def _tokenizer_json(_folder: Path, path: Path) -> Tokens:
     model = data.get("model") if isinstance(data, Mapping) else None
     vocabulary = model.get("vocab") if isinstance(model, Mapping) else None
     if isinstance(vocabulary, list):  # Unigram: pairs of text and score, in the order of ids
-        texts = {i: str(pair[0]) for i, pair in enumerate(vocabulary) if isinstance(pair, list)}
+        if not all(isinstance(pair, list) and pair for pair in vocabulary):
+            raise InputError(
+                f"{path}: its vocabulary must have pairs of text and score; get the file again"
+            )
+        texts = {i: str(pair[0]) for i, pair in enumerate(vocabulary)}
     else:
         texts = _ids(path, vocabulary)
     added, special = _added(path, data.get("added_tokens") or ())
@@ -158,7 +162,7 @@ def _with_added(folder: Path, texts: dict[int, str], source: str, *, byte_level:
             listed = [
                 entry | {"id": int(i)}
                 for i, entry in entries.items()
-                if isinstance(entry, dict) and str(i).isdecimal()
+                if isinstance(entry, dict) and i.isdecimal() and len(i) < 20
             ]
             more, special = _added(path, listed)
             texts |= more

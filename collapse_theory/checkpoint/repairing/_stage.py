@@ -21,6 +21,8 @@ __all__ = ["Leftovers", "check_place", "place", "staged", "tree"]
 
 def check_place(source: Path, out: Path) -> None:
     """Raises :class:`InputError` unless ``out`` is a new place, apart from the source, in a folder that can be written."""
+    if out.name in ("", ".."):
+        raise InputError(f"{out}: has no name of its own; give the new folder by its name")
     real, origin = Path(os.path.realpath(out)), Path(os.path.realpath(source))
     folder = origin if origin.is_dir() else origin.parent
     if real in (origin, folder):

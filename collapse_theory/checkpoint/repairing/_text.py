@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ...errors import printable
 from ._measures import RowMeasures
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _lines(repair: Repair) -> Iterator[str]:
 
 def _table(matrix: RepairedMatrix) -> Iterator[str]:
     title = f"{matrix.name} ({matrix.role}), {matrix.rows:,} x {matrix.dim:,} {matrix.dtype}"
-    yield f"  {title}"
+    yield f"  {printable(title)}"
     if matrix.copies:
         yield from _folded("    ", f"and its copies {', '.join(matrix.copies)}")
     heads = (
@@ -131,7 +132,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def _folded(start: str, words: str) -> list[str]:
     return textwrap.wrap(
-        words,
+        printable(words),
         WIDTH,
         initial_indent=start,
         subsequent_indent=" " * len(start),
