@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files as resources
 from typing import TYPE_CHECKING
 
-from ._markup import Content, Figures, Markup, table, tag
+from ._markup import Content, Figures, Markup, document, table, tag
 
 if TYPE_CHECKING:
     from ..checkpoint import Audit, Measures
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 LISTED = 100
 
 
 def audit_page(audits: Sequence[Audit]) -> str:
     """One self-contained HTML file about one checkpoint or more: no scripts, nothing loaded from elsewhere."""
     figures = Figures()
-    css = resources("collapse_theory.report").joinpath("page.css").read_text(encoding="utf-8")
-    page = tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", "collapse_theory: audit"),
-            tag("style", Markup(css)),
-        ),
-        tag(
-            "body",
+    return document(
+        "collapse_theory: audit",
+        [
             tag("header", tag("h1", "Audit of unused rows")),
             tag("main", [_section(audit, figures) for audit in audits]),
-        ),
-        lang="en-GB",
+        ],
     )
-    return f"<!DOCTYPE html>\n{page}\n"
 
 
 def _section(audit: Audit, figures: Figures) -> Markup:

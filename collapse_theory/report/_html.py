@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -12,16 +11,13 @@ from . import _words as words
 from ._facts import facts, named
 from ._histogram import histogram
 from ._instances import describe, side
-from ._markup import Content, Figures, Markup, formula, join, table, tag
+from ._markup import Content, Figures, Markup, document, formula, join, table, tag
 
 if TYPE_CHECKING:
     from ..trajectories import LinearRuns
 
 NO_WITNESS = {words.UNKNOWN: "not known to be necessary"}
 """Why a hypothesis has no witness, where the ledger's words do not stand well in a table."""
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The page loads nothing, and says so to the browser."""
 
 
 def html_page(ledger: Mapping[str, Any], *, runs: LinearRuns | None = None, head: int = 0) -> str:
@@ -55,28 +51,7 @@ def html_page(ledger: Mapping[str, Any], *, runs: LinearRuns | None = None, head
             _environment(ledger),
         ),
     ]
-    page = tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", f"collapse_theory: the ledger ({names})"),
-            tag(
-                "style",
-                Markup(
-                    resources("collapse_theory.report")
-                    .joinpath("page.css")
-                    .read_text(encoding="utf-8")
-                ),
-            ),
-        ),
-        tag("body", body),
-        lang="en-GB",
-    )
-    return f"<!DOCTYPE html>\n{page}\n"
+    return document(f"collapse_theory: the ledger ({names})", body)
 
 
 def _summary(ledger: Mapping[str, Any]) -> Markup:

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from importlib.resources import files as resources
 from io import StringIO
 from typing import Any
 
@@ -17,6 +18,8 @@ class Markup(str):
     __slots__ = ()
 
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The page loads nothing, and says so to the browser."""
 VOID = frozenset({"meta", "br"})
 Content = str | Markup | Iterable[Any]
 
@@ -41,6 +44,21 @@ def join(content: Content) -> Markup:
     if isinstance(content, str):
         return Markup(html.escape(content))
     return Markup("".join(join(piece) for piece in content))
+
+
+def document(title: str, body: Content) -> str:
+    """One self-contained HTML file: no scripts, nothing loaded from elsewhere, light and dark, readable on paper."""
+    css = resources("collapse_theory.report").joinpath("page.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Markup(css)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en-GB')}\n"
 
 
 def table(
