@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from collapse_theory import InputError
-from collapse_theory.checkpoint import REASONS, audit, name_says_unused
+from collapse_theory.checkpoint import REASONS, audit, name_says_unused, repair
 from collapse_theory.checkpoint.auditing._measures import mean_cosine, unit_sum
 from collapse_theory.cli import main
 from tests.checkpoint.models import DIAGNOSES, LAYOUTS, trained_rows, vocabulary, write
@@ -355,6 +355,16 @@ def test_exit_status_says_what_was_asked(collapsed, capsys):
 def test_the_same_seed_gives_the_same_audit(collapsed):
     first, again = audit(collapsed).to_dict(), audit(collapsed).to_dict()
     assert json.dumps(first, allow_nan=False) == json.dumps(again, allow_nan=False)
+
+
+def test_a_repair_leaves_the_figures_of_used_rows_as_they_were(collapsed, tmp_path):
+    """New rows lie among the used ones, and take none of them out of the sample."""
+    before = audit(collapsed).used
+    repair(collapsed, tmp_path / "repaired")
+    after = audit(tmp_path / "repaired").used
+    assert after.sampled == before.sampled
+    assert after.norm.median == pytest.approx(before.norm.median, rel=0.02)
+    assert after.distance.median == pytest.approx(before.distance.median, rel=0.02)
 
 
 def test_the_audit_loads_no_torch_for_safetensors(collapsed):

@@ -28,6 +28,8 @@ SAMPLE = 1024
 USED_SAMPLE = 1024
 QUERIES = 32
 PICTURED = 400
+WIDE = 0.5
+"""A set whose radius is more than this share of the used rows' median distance to its centre takes none of them away."""
 SCALES = (1e-30, 1e30)
 """Initial scales that can be meant."""
 GATHERED = ("collapse", "hidden", "duplicates", "mean_resized")
@@ -104,7 +106,9 @@ def audit(
     }
     near_unused = np.zeros(matrix.rows, bool)
     for n in names:
-        near_unused |= ranked[n] <= inside[n][0]
+        # A set as wide as the used rows are far from it has them all around: they do not lie with it.
+        if inside[n][0] <= WIDE * float(np.median(ranked[n][used_ids])):
+            near_unused |= ranked[n] <= inside[n][0]
     together = clusters.labels >= 0
     clean = used_ids[~(near_unused | together)[used_ids]]
     if len(clean) < min(
