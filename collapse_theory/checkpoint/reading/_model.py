@@ -120,10 +120,6 @@ def _open(path: Path, folder: Path, weights: Weights, tensor_name: str | None) -
 
     def matrix(info: TensorInfo) -> Matrix:
         return Matrix(
-            name=info.name,
-            rows=info.shape[0],
-            dim=info.shape[1],
-            dtype=info.dtype,
             info=info,
             source=weights.rows,
         )
@@ -136,10 +132,6 @@ def _open_gguf(path: Path, file: GgufFile, tensor_name: str | None) -> Model:
 
     def matrix(info: TensorInfo) -> Matrix:
         return Matrix(
-            name=info.name,
-            rows=info.shape[0],
-            dim=info.shape[1],
-            dtype=info.dtype,
             info=info,
             source=file,
             decoder=file.decoder(info.name),
@@ -165,10 +157,6 @@ def _open_arrays(path: Path, tensor_name: str | None) -> Model:
 
     def matrix(info: TensorInfo) -> Matrix:
         return Matrix(
-            name=info.name,
-            rows=info.shape[0],
-            dim=info.shape[1],
-            dtype=info.dtype,
             info=info,
             source=rows,
         )

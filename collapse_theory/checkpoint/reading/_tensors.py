@@ -109,17 +109,9 @@ class Matrix:
     Nothing of it stays in memory: each call reads anew. Numbers may be NaN or infinite where the file has such.
 
     Attributes:
-        name: of the tensor.
-        rows: V.
-        dim: n, numbers in a row.
-        dtype: the stored format.
-        info: where it lies.
+        info: what the tensor is and where it lies.
     """
 
-    name: str
-    rows: int
-    dim: int
-    dtype: str
     info: TensorInfo
     source: Rows = field(repr=False)
     decoder: Decoder | None = field(default=None, repr=False)
@@ -132,6 +124,26 @@ class Matrix:
                 else "only floating-point matrices can be read"
             )
             raise InputError(f"{self.info.file}: {self.name} is stored as {self.dtype}; {fix}")
+
+    @property
+    def name(self) -> str:
+        """Of the tensor."""
+        return self.info.name
+
+    @property
+    def rows(self) -> int:
+        """V."""
+        return self.info.shape[0]
+
+    @property
+    def dim(self) -> int:
+        """n, numbers in a row."""
+        return self.info.shape[1]
+
+    @property
+    def dtype(self) -> str:
+        """The stored format."""
+        return self.info.dtype
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[int, NDArray]]:
         """Pairs of the first row's id and float32 rows ``[b, n]``, from the first row to the last.

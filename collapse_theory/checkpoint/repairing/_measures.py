@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..auditing._measures import mean_cosine as of_unit_sum
 from ._encode import decode, first_of_equals, row_keys
 
 __all__ = ["PAIRS_AMONG", "RowMeasures", "mean_cosine", "measure"]
@@ -78,10 +79,7 @@ def measure(data: NDArray[np.uint8], dtype: str, centre: Rows) -> RowMeasures:
 
 
 def mean_cosine(rows: Rows, centre: Rows | None = None) -> float | None:
-    """Mean cosine over all pairs of rows, less ``centre`` if given; None for fewer than two that are not zero.
-
-    From the sum of the k unit rows: ``(|sum|^2 - k) / (k (k - 1))``.
-    """
+    """Mean cosine over all pairs of rows, less ``centre`` if given; None for fewer than two that are not zero."""
     total, count = np.zeros(rows.shape[1]), 0
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
@@ -91,7 +89,7 @@ def mean_cosine(rows: Rows, centre: Rows | None = None) -> float | None:
         count += int((norms > 0).sum())
     if count < 2:
         return None
-    return float((total @ total - count) / (count * (count - 1)))
+    return of_unit_sum(total, count)
 
 
 def _distances(rows: Rows) -> Rows:

@@ -126,9 +126,7 @@ def tensor_rows(model: Model, name: str) -> Matrix:
     some = model.output or model.input
     assert some is not None
     info = model.tensors[name]
-    return replace(
-        some, name=name, rows=info.shape[0], dim=info.shape[1], dtype=info.dtype, info=info
-    )
+    return replace(some, info=info)
 
 
 def _copies(model: Model, matrix: Matrix, ids: Ids, known: set[str]) -> list[Matrix]:
