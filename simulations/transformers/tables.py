@@ -34,21 +34,20 @@ WAYS = ("plain", "restricted", "restored")
 
 def results(study: Study, done: Done) -> list[Row]:
     """A row for each run, condition and way of testing: counts of problems."""
-    return [
-        {"variant": run.variant, "seed": run.seed, **row}
-        for run in study.runs
-        if run.key in done
-        for row in done[run.key]["results"]
-    ]
+    return _entries(study, done, "results")
 
 
 def records(study: Study, done: Done) -> list[Row]:
     """A row for each recorded step of each run."""
+    return _entries(study, done, "records")
+
+
+def _entries(study: Study, done: Done, kind: str) -> list[Row]:
     return [
         {"variant": run.variant, "seed": run.seed, **row}
         for run in study.runs
         if run.key in done
-        for row in done[run.key]["records"]
+        for row in done[run.key][kind]
     ]
 
 

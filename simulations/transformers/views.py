@@ -155,6 +155,7 @@ def remaining(ax: Axes, last: Sequence[Row], results: Sequence[Row], count: int)
     """
     names = list(dict.fromkeys(row["variant"] for row in last))
     kinds = list(dict.fromkeys(kind_of(name) for name in names))
+    few = len(names) <= min(11, 2 * len(kinds))  # then each has a line in the legend
     for name in names:
         own = [row for row in last if row["variant"] == name]
         place = kinds.index(kind_of(name)) % len(COLOURS)
@@ -165,10 +166,10 @@ def remaining(ax: Axes, last: Sequence[Row], results: Sequence[Row], count: int)
             marker=MARKERS[place],
             color=COLOURS[place],
             markerfacecolor=COLOURS[place] if name.startswith("copy") else "none",
-            label=name if len(names) <= 2 * len(kinds) and len(names) < 12 else None,
+            label=name if few else None,
             clip_on=False,
         )
-    if len(names) >= 12 or len(names) > 2 * len(kinds):
+    if not few:
         for place, kind in enumerate(kinds):
             at = place % len(COLOURS)
             ax.plot(

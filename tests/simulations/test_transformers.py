@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from collapse_theory.errors import InputError
 from simulations.horn import HornConfig, Vocabulary, fingerprints, make_structures, rename
-from simulations.transformers import execution, tables, verdicts, views
+from simulations.transformers import execution, pages, tables, verdicts, views
 from simulations.transformers.__main__ import main
 from simulations.transformers.evaluation import evaluate, generate, restored, teacher_forced
 from simulations.transformers.experiment import Experiment, perform, problems
@@ -515,6 +515,39 @@ def test_a_claim_is_reproduced_only_where_its_numbers_say_so():
     assert outcomes({**good, ("standard, trainable", "all"): 0.1})[2] == "open"
     assert outcomes(good, seeds=4) == ["only 4 seeds"] * 3
     assert verdicts.page(verdicts.Data(results={}, last={})).count("not run") >= 3
+
+
+def test_generated_parts_of_pages(tmp_path, monkeypatch):
+    """From a folder of finished runs: tables, association, verdicts that say what is missing, figures."""
+    chosen = tiny_study(2)
+    monkeypatch.setitem(STUDIES, "table", lambda: chosen)
+    execution.run_study(chosen, tmp_path / "table")
+    loaded = pages.load(tmp_path)
+    assert list(loaded) == ["table"]
+    made = pages.blocks(loaded)
+    assert made["table"].startswith("2 of 2 runs are finished, seeds 0, 1.")
+    assert "| tiny | 2 |" in made["table"]
+    assert made["paper"].count("not decided: runs are missing") == len(verdicts.CLAIMS)
+    written = pages.figures(loaded, tmp_path)
+    assert {path.name for path in written} == {
+        f"transformers_{name}.svg" for name in ("table_accuracy", "table_collapse", "remaining")
+    }
+    assert all(path.read_bytes().startswith(b"<?xml") for path in written)
+
+
+def test_association_is_the_rank_correlation():
+    rows = {"variant": "copy, x", "unseen": "all", "way": "plain", "problems": 10}
+    runs = [dataclasses.replace(TINY, variant="copy, x", seed=s) for s in range(4)]
+    done = {
+        run.key: {
+            "records": [{"unseen_distance": 1.0}, {"unseen_distance": 1.0, "r": 2.0, "unseen_farthest": s + 1.0}],
+            "results": [{**{k: v for k, v in rows.items() if k != "variant"}, "exact": 2 * s}],
+        }
+        for s, run in enumerate(runs)
+    }  # fmt: skip
+    said = pages.association({"table": (Study("table", "For tests.", tuple(runs)), done)})
+    assert "all runs (4): rank correlation 1.00" in said
+    assert "standard" not in said
 
 
 def test_the_ceiling():
