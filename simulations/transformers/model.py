@@ -187,8 +187,8 @@ class Lookup(nn.Module):
 
 class Transformer(nn.Module):
     """The model. Matrices start normal with deviation 1/sqrt(3 fan-in), that of torch's own layers, those onto the residual
-    stream with 1/sqrt(2 layers) of it; the embedding with 1/sqrt(n), and its rows times sqrt(n) enter the stream. Draws come
-    from ``generator``.
+    stream with 1/sqrt(2 layers) of it; biases uniform within 1/sqrt(fan-in), as torch's; the embedding with 1/sqrt(n), and
+    its rows times sqrt(n) enter the stream. Draws come from ``generator``.
     """
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None) -> None:
@@ -212,10 +212,13 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def _start(self, generator: torch.Generator | None) -> None:
+        # Biases of 0 would be a saddle: rows of random symbols have mean 0, so attention by place alone has no gradient there.
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear) and layer.bias is not None:
+                edge = layer.in_features**-0.5
+                layer.bias.uniform_(-edge, edge, generator=generator)
         for name, values in self.named_parameters():
-            if values.dim() < 2:  # norms, identities and gains have their start; biases are 0
-                if name.endswith("bias"):
-                    values.zero_()
+            if values.dim() < 2:  # norms, identities and gains have their start
                 continue
             rows = any(values is matrix for matrix in (self.embedding, self.unembedding))
             scale = self.start_scale if rows else (3 * values.shape[1]) ** -0.5
