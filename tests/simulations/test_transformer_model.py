@@ -131,6 +131,7 @@ def test_identity_on_values_and_queries():
     with torch.no_grad():
         for layer in (made.inputs, made.output):
             layer.weight.zero_()
+            layer.bias.zero_()
         made.query_identity.copy_(torch.tensor([1.0, 2.0]))
         made.value_identity.copy_(torch.tensor([0.5, -3.0]))
     x = torch.randn(2, 5, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
@@ -167,7 +168,10 @@ def test_starts_as_said():
         1 / 64 / 3**0.5, rel=0.02
     )  # 1/16/4
     assert float(inner) == pytest.approx(1 / 8 / 3**0.5, rel=0.02)
-    assert not made.blocks[0].hidden.bias.any()
+    bias = made.blocks[0].hidden.bias
+    assert 0.9 / 8 < float(bias.abs().max()) <= 1 / 8  # as torch's; of 0 it would be a saddle of attention by place
+    assert float(bias.std()) == pytest.approx(1 / 8 / 3**0.5, rel=0.1)
+    assert not made.norm.bias.any()
 
 
 def test_configuration_k_has_138_thousand_parameters():
