@@ -130,6 +130,14 @@ class Attention(nn.Module):
         self.value_identity = one(config.value_identity)
         self.query_identity = one(config.query_identity)
 
+    @torch.no_grad()
+    def start(self, *, alike: bool) -> None:
+        """W_O = W_V^T: what is looked at is written as it is read; ``alike``: W_K = W_Q, tokens look at those like them."""
+        queries, keys, values = self.inputs.weight.chunk(3)
+        self.output.weight.copy_(values.T)
+        if alike:
+            keys.copy_(queries)
+
     def forward(self, x: Tensor, turn: tuple[Tensor, Tensor] | None, cache: Cache | None) -> Tensor:
         batch, length, width = x.shape
         parts = self.inputs(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -188,7 +196,9 @@ class Lookup(nn.Module):
 class Transformer(nn.Module):
     """The model. Matrices start normal with deviation 1/sqrt(3 fan-in), that of torch's own layers, those onto the residual
     stream with 1/sqrt(2 layers) of it; biases uniform within 1/sqrt(fan-in), as torch's; the embedding with 1/sqrt(n), and
-    its rows times sqrt(n) enter the stream. Draws come from ``generator``.
+    its rows times sqrt(n) enter the stream. Attention starts mimetic (Trockman and Kolter, "Mimetic initialization of
+    self-attention layers", 2023): W_O = W_V^T, and after the first block, which may look by place, W_K = W_Q: near
+    multiples of the identity. Draws come from ``generator``.
     """
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None) -> None:
@@ -225,6 +235,8 @@ class Transformer(nn.Module):
             if name.startswith("blocks") and name.endswith("output.weight"):
                 scale *= (2 * self.config.layers) ** -0.5
             values.normal_(0, scale, generator=generator)
+        for depth, block in enumerate(self.blocks):
+            block.attention.start(alike=depth > 0)  # type: ignore[operator,union-attr]
 
     @property
     def start_scale(self) -> float:
