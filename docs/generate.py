@@ -3,7 +3,7 @@
     python -m docs.generate            write generated parts of README, claims, forecasts and studies; the witness schema
     python -m docs.generate --check    exit 1 if something is out of date, naming it
     python -m docs.generate --ledger results/ledger.json    take over a new ledger to print
-    python -m docs.generate --figures  draw the README's figures anew
+    python -m docs.generate --figures  draw the figures of README and transformers anew
 
 Sources: the claims themselves, and docs/ledger.json, the ledger of `make verify` (default effort, seed 0).
 """
@@ -35,6 +35,7 @@ WITNESS_SCHEMA = ROOT / "collapse_theory" / "examination" / "witness.schema.json
 FIGURES = ROOT / "docs" / "figures"
 FORECASTS = ROOT / "docs" / "pages" / "forecast"
 STUDIES = ROOT / "docs" / "pages" / "studies.md"
+TRANSFORMERS = ROOT / "docs" / "pages" / "transformers.md"
 RESULTS = ROOT / "simulations" / "results"
 HEAD = 20
 """The digits run's head that the figures show: lam = 0.03 and a step size just within the condition."""
@@ -135,6 +136,16 @@ def studies_page() -> str:
     text = STUDIES.read_text(encoding="utf-8")
     text = filled(text, "stdlib_bytes", stdlib_bytes_views.table(facts))
     return filled(text, "plateau", plateau_views.table(rows))
+
+
+def transformers_page() -> str:
+    """docs/pages/transformers.md with the tables and verdicts of the studies whose runs are shipped."""
+    from simulations.transformers import pages
+
+    text = TRANSFORMERS.read_text(encoding="utf-8")
+    for name, block in pages.blocks(pages.load()).items():
+        text = filled(text, name, block)
+    return text
 
 
 def claims_page() -> str:
@@ -260,6 +271,7 @@ def documents() -> dict[Path, str]:
         page: forecasts,
         repairs: filled(repairs.read_text(encoding="utf-8"), "repair", repaired),
         STUDIES: studies_page(),
+        TRANSFORMERS: transformers_page(),
         proofs: filled(filled(proved, "rocq", theorems_table()), "compared", bridge.table()),
         ROOT / "docs" / "claims.md": claims_page(),
         WITNESS_SCHEMA: witness_schema(),
@@ -267,9 +279,12 @@ def documents() -> dict[Path, str]:
 
 
 def draw_figures() -> None:
-    """The README's figures, from the digits run and from the printed lemma's witness."""
+    """The README's figures, from the digits run and from the printed lemma's witness; those of the transformers' page."""
     from collapse_theory import falsify, get_claim, plots
     from simulations.digits import digits_runs
+    from simulations.transformers import pages
+
+    pages.figures(pages.load(), FIGURES)
 
     build = ROOT / "build"
     digits_runs(seed=0, steps=200).save(build / "digits.npz")

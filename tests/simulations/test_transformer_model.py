@@ -174,6 +174,18 @@ def test_starts_as_said():
     assert not made.norm.bias.any()
 
 
+@torch.no_grad()
+def test_attention_starts_mimetic():
+    """W_O = W_V^T in every block, W_K = W_Q from the second on: products that are near multiples of the identity."""
+    made = model(layers=3)
+    for depth, block in enumerate(made.blocks):
+        queries, keys, values = block.attention.inputs.weight.chunk(3)
+        assert torch.equal(block.attention.output.weight, values.T)
+        assert torch.equal(keys, queries) == (depth > 0)
+        product = block.attention.output.weight @ values
+        assert product.diagonal().mean() == pytest.approx(1 / 3, rel=0.2)
+
+
 def test_configuration_k_has_138_thousand_parameters():
     made = Transformer(ModelConfig(vocabulary=588), generator=torch.Generator())
     assert round(sum(p.numel() for p in made.parameters()), -3) == 138_000

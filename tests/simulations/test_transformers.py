@@ -430,6 +430,16 @@ def test_studies_are_well_formed(name):
     assert len({run.key for run in chosen.runs}) == len(chosen.runs)
 
 
+def test_studies_have_shapes_enough():
+    """The problems of all runs can be drawn, in their own sizes; tests are balanced, and of many shapes."""
+    runs = [run for name in STUDIES if name != "gpu" for run in study(name).runs]
+    for run in {(run.problems, run.structures, run.tests): run for run in runs}.values():
+        train_on, tests = problems(run)
+        assert len(train_on) == run.structures
+        assert len(tests) == run.tests == 2 * int(tests.verdict.sum())
+        assert len(np.unique(fingerprints(tests))) >= run.tests // 4
+
+
 def test_the_table_has_eight_variants_and_five_seeds():
     runs = study("table").runs
     assert len({run.variant for run in runs}) == 8
