@@ -44,7 +44,7 @@ BASE = Experiment(
     ),
     train=TrainConfig(steps=3600, record_every=200),
 )
-"""What a core trains in three or four minutes; 512 seen symbols and 64 unseen ones. The embeddings' learning rate, .15 of the
+"""What a core trains in three minutes; 512 seen symbols and 64 unseen ones. The embeddings' learning rate, .15 of the
 others', sets how fast they collapse beside how fast the rest learns."""
 
 
