@@ -2,10 +2,12 @@
 
 import csv
 import json
+import os
 import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -262,6 +264,54 @@ def test_the_command_killed_goes_on_to_the_same_bytes(tmp_path, capsys):
         subprocess.run([*command, "--out", str(folder)], check=True, stdout=subprocess.DEVNULL)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert (out / "heads.csv").read_bytes() == (tmp_path / "whole" / "heads.csv").read_bytes()
+
+
+SLEEPING = """
+import sys, time
+from collapse_theory.sweeps import spread
+
+def nap(at):
+    if at < 4:
+        return at
+    open(f"{sys.argv[1]}/{at}", "w").close()
+    time.sleep(100)
+
+with spread(nap, [(at,) for at in range(9)], workers=2) as results:
+    for result in results:
+        pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_workers_too(tmp_path, number):
+    """Both workers are in the middle of a call; half a minute later at most, no process of the group is left."""
+    file = tmp_path / "sleeping.py"
+    file.write_text(SLEEPING)
+    command = [sys.executable, str(file), str(tmp_path)]
+    with subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE) as process:
+        try:
+            while len(list(tmp_path.glob("[0-9]"))) < 2:
+                assert process.poll() is None, "ended before its workers had work"
+                time.sleep(0.01)
+            process.send_signal(number)
+            assert process.wait(30) in (128 + signal.SIGTERM, -signal.SIGINT)
+            limit = time.monotonic() + 30
+            while alive(process.pid):
+                assert time.monotonic() < limit, "workers are left"
+                time.sleep(0.05)
+        finally:
+            if alive(process.pid):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def alive(group):
+    """Whether a process group has processes."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_the_command_writes_rows_runs_and_json(tmp_path, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -51,11 +53,36 @@ def spread(
 
     work = [joblib.delayed(function)(*call) for call in calls]
     if scheduler is None:
-        with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
+        with _ending(), joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
             yield iter(joblib.Parallel(return_as="generator_unordered")(work))
         return
     with _client(scheduler), joblib.parallel_config("dask"):
         yield iter(joblib.Parallel(return_as="generator_unordered")(work))
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """What ends the block early, SIGTERM too, ends joblib's workers, which would go on with the work in hand."""
+    from joblib.externals.loky import get_reusable_executor  # pyright: ignore[reportMissingTypeStubs]
+
+    def leave(*_: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    # Python lets the main thread alone choose what a signal does; a caller's own choice stays.
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    except BaseException:
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        raise
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _client(scheduler: str) -> Any:
