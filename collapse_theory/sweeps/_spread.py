@@ -78,7 +78,7 @@ def _ending() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)  # pyright: ignore[reportArgumentType]
         raise
     finally:
         if ours:
