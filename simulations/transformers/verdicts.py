@@ -90,7 +90,7 @@ def change(first: str, then: str, *, line: float = 0.1, study: str = "table") ->
     """By how much ``then`` has more exact answers than ``first``, all symbols unseen."""
 
     def measure(data: Data) -> list[float]:
-        pairs = zip(data.exact(study, then, "all"), data.exact(study, first, "all"), strict=False)
+        pairs = zip(data.exact(study, first, "all"), data.exact(study, then, "all"), strict=False)
         return [b - a for a, b in pairs]
 
     return Check(
@@ -219,7 +219,9 @@ def page(data: Data) -> str:
     for claim in CLAIMS:
         looks = [check.look(data) for check in claim.checks]
         verdict = conclude([outcome for _, outcome in looks])
-        lines.append(f"| {claim.text} | {verdict} | [{claim.figure}](#{claim.figure}) |")
+        shown = any(found is not None for found, _ in looks)
+        link = f"[{claim.figure}](#{claim.figure})" if shown else ""
+        lines.append(f"| {claim.text} | {verdict} | {link} |")
         parts += ["", f"**{claim.text}** {verdict[0].upper()}{verdict[1:]}.", ""]
         for check, (found, outcome) in zip(claim.checks, looks, strict=True):
             shown = "" if found is None else f": {found}, {found.seeds} seeds"

@@ -527,6 +527,15 @@ def test_a_claim_is_reproduced_only_where_its_numbers_say_so():
     assert verdicts.page(verdicts.Data(results={}, last={})).count("not run") >= 3
 
 
+def test_a_change_is_that_of_the_second_over_the_first():
+    values = {("bad", "all"): 0.1, ("good", "all"): 0.9}
+    data = verdicts.Data(results={"table": fake(values)}, last={})
+    more, less = verdicts.change("bad", "good"), verdicts.change("good", "bad")
+    assert more.measure(data) == pytest.approx([0.8] * 5)
+    assert more.look(data)[1] == "holds"
+    assert less.look(data)[1] == "fails"
+
+
 def test_generated_parts_of_pages(tmp_path, monkeypatch):
     """From a folder of finished runs: tables, association, verdicts that say what is missing, figures."""
     chosen = tiny_study(2)
