@@ -222,7 +222,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def _start(self, generator: torch.Generator | None) -> None:
-        # Biases of 0 would be a saddle: random symbols have mean 0, so that attention by place alone has no gradient there.
+        # With biases of 0, and symbols whose rows have mean 0, attention by place alone would start without a gradient.
         for layer in self.modules():
             if isinstance(layer, nn.Linear) and layer.bias is not None:
                 edge = layer.in_features**-0.5

@@ -38,7 +38,7 @@ PERIODS = (10, 30, 100, 300, 1000)
 BASE = Experiment(
     variant="",
     seed=0,
-    # One fact and chains: what the standard model learns too. Sizes of which there are 24,000 shapes.
+    # One fact and chains: what the standard model can learn. Sizes of which there are 24,000 shapes.
     problems=HornConfig(
         variables=(6, 10), rules=(3, 8), facts=(1, 1), premises=(1, 1), firing=None
     ),

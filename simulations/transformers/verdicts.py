@@ -56,6 +56,13 @@ class Data:
         """Shares of exact answers, one for each seed."""
         return shares(self.results.get(study, ()), variant, unseen, way=way)
 
+    def by_seed(self, study: str, variant: str, unseen: str) -> dict[int, float]:
+        """The same shares by seed: two variants are compared seed by seed, also where runs are missing."""
+        rows = self.results.get(study, ())
+        seeds = {row["seed"] for row in rows if row["variant"] == variant}
+        found = {s: shares([r for r in rows if r["seed"] == s], variant, unseen) for s in seeds}
+        return {seed: values[0] for seed, values in sorted(found.items()) if values}
+
     def final(self, study: str, variant: str, key: str) -> list[float]:
         """A number of the last record, one for each seed."""
         return [row[key] for row in self.last.get(study, ()) if row["variant"] == variant]
@@ -90,8 +97,8 @@ def change(first: str, then: str, *, line: float = 0.1, study: str = "table") ->
     """By how much ``then`` has more exact answers than ``first``, all symbols unseen."""
 
     def measure(data: Data) -> list[float]:
-        pairs = zip(data.exact(study, first, "all"), data.exact(study, then, "all"), strict=False)
-        return [b - a for a, b in pairs]
+        before, after = data.by_seed(study, first, "all"), data.by_seed(study, then, "all")
+        return [after[seed] - before[seed] for seed in before if seed in after]
 
     return Check(
         f"{then} over {first}, all symbols unseen: more by {line:g}", measure, line, True, -1.0, 1.0
@@ -219,8 +226,8 @@ def page(data: Data) -> str:
     for claim in CLAIMS:
         looks = [check.look(data) for check in claim.checks]
         verdict = conclude([outcome for _, outcome in looks])
-        shown = any(found is not None for found, _ in looks)
-        link = f"[{claim.figure}](#{claim.figure})" if shown else ""
+        looked = any(found is not None for found, _ in looks)
+        link = f"[{claim.figure}](#{claim.figure})" if looked else ""
         lines.append(f"| {claim.text} | {verdict} | {link} |")
         parts += ["", f"**{claim.text}** {verdict[0].upper()}{verdict[1:]}.", ""]
         for check, (found, outcome) in zip(claim.checks, looks, strict=True):

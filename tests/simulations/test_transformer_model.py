@@ -169,9 +169,7 @@ def test_starts_as_said():
     )  # 1/16/4
     assert float(inner) == pytest.approx(1 / 8 / 3**0.5, rel=0.02)
     bias = made.blocks[0].hidden.bias
-    assert (
-        0.9 / 8 < float(bias.abs().max()) <= 1 / 8
-    )  # as torch's; of 0 it would be a saddle of attention by place
+    assert 0.9 / 8 < float(bias.abs().max()) <= 1 / 8  # as torch's
     assert float(bias.std()) == pytest.approx(1 / 8 / 3**0.5, rel=0.1)
     assert not made.norm.bias.any()
 

@@ -534,6 +534,10 @@ def test_a_change_is_that_of_the_second_over_the_first():
     assert more.measure(data) == pytest.approx([0.8] * 5)
     assert more.look(data)[1] == "holds"
     assert less.look(data)[1] == "fails"
+    rows = [row for row in fake(values) if (row["variant"], row["seed"]) != ("bad", 0)]
+    for row in rows:  # each seed its own level, which is no part of the change
+        row["exact"] += 10 * row["seed"]
+    assert more.measure(verdicts.Data({"table": rows}, {})) == pytest.approx([0.8] * 4)
 
 
 def test_generated_parts_of_pages(tmp_path, monkeypatch):
