@@ -26,6 +26,9 @@ from collapse_theory.errors import InputError
 
 __all__ = ["Cache", "ModelConfig", "Transformer"]
 
+LOOK = 4.0
+"""Length of a pair of these biases in `Attention.start_apart`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
@@ -87,6 +90,12 @@ class Cache:
         return self._parts[owner, name]
 
 
+def _speeds(config: ModelConfig) -> Tensor:
+    """Angles by which the pairs of a head turn with each place [n/2]."""
+    pairs = config.width // config.heads // 2
+    return config.rope_base ** (-torch.arange(pairs) / pairs)
+
+
 class Rotate(torch.autograd.Function):
     """Rotary positions (Su et al. 2021): pairs (i, i + n/2) of the last axis turned by an angle for each position.
 
@@ -131,12 +140,19 @@ class Attention(nn.Module):
         self.query_identity = one(config.query_identity)
 
     @torch.no_grad()
-    def start(self, *, alike: bool) -> None:
-        """W_O = W_V^T: what is looked at is written as it is read; ``alike``: W_K = W_Q, tokens look at those like them."""
-        queries, keys, values = self.inputs.weight.chunk(3)
-        self.output.weight.copy_(values.T)
-        if alike:
-            keys.copy_(queries)
+    def start_alike(self) -> None:
+        """W_K = W_Q: tokens look at those like them."""
+        queries, keys, _ = self.inputs.weight.chunk(3)
+        keys.copy_(queries)
+
+    @torch.no_grad()
+    def start_apart(self, speeds: Tensor, generator: torch.Generator | None) -> None:
+        """Biases with which head h looks h + 1 tokens back: rotated by ``speeds`` [n/2] a place, they then are parallel."""
+        phases = 2 * math.pi * torch.rand(self.heads, len(speeds), generator=generator)
+        back = torch.outer(torch.arange(1, self.heads + 1), speeds)
+        for part, angles in enumerate((phases - back, phases)):  # of queries, of keys
+            biases = LOOK * torch.cat((angles.cos(), angles.sin()), -1)
+            self.inputs.bias.view(3, self.heads, -1)[part].copy_(biases)
 
     def forward(self, x: Tensor, turn: tuple[Tensor, Tensor] | None, cache: Cache | None) -> Tensor:
         batch, length, width = x.shape
@@ -197,8 +213,9 @@ class Transformer(nn.Module):
     """The model. Matrices start normal with deviation 1/sqrt(3 fan-in), that of torch's own layers, those onto the residual
     stream with 1/sqrt(2 layers) of it; biases uniform within 1/sqrt(fan-in), as torch's; the embedding with 1/sqrt(n), and
     its rows times sqrt(n) enter the stream. Attention starts mimetic (Trockman and Kolter, "Mimetic initialization of
-    self-attention layers", 2023): W_O = W_V^T, and after the first block, which may look by place, W_K = W_Q: near
-    multiples of the identity. Draws come from ``generator``.
+    self-attention layers", 2023): W_O = W_V^T, and after the first block W_K = W_Q, near multiples of the identity. In the
+    first block, with rotary positions, each head starts with a look at one place before the token (as d'Ascoli et al.,
+    "ConViT", 2021, do for images). Draws come from ``generator``.
     """
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None) -> None:
@@ -214,8 +231,7 @@ class Transformer(nn.Module):
         self.pointer = Lookup(config) if config.pointer else None
         self.gate = nn.Linear(config.width, 1) if config.pointer else None
         self.norm = _norm(config)
-        half = torch.arange(config.width // config.heads // 2) / (config.width // config.heads // 2)
-        angles = torch.outer(torch.arange(config.context), config.rope_base**-half)
+        angles = torch.outer(torch.arange(config.context), _speeds(config))
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
         self._start(generator)
@@ -236,7 +252,12 @@ class Transformer(nn.Module):
                 scale *= (2 * self.config.layers) ** -0.5
             values.normal_(0, scale, generator=generator)
         for depth, block in enumerate(self.blocks):
-            block.attention.start(alike=depth > 0)  # type: ignore[operator,union-attr]
+            attention: Any = block.attention
+            attention.output.weight.copy_(attention.inputs.weight.chunk(3)[2].T)
+            if depth > 0:
+                attention.start_alike()
+            elif self.places is None:
+                attention.start_apart(_speeds(self.config), generator)
 
     @property
     def start_scale(self) -> float:

@@ -186,6 +186,31 @@ def test_attention_starts_mimetic():
         assert product.diagonal().mean() == pytest.approx(1 / 3, rel=0.2)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("heads", [2, 4])
+def test_heads_of_the_first_block_start_with_a_look_at_a_place_each(heads):
+    """Head h at the token h + 1 back: of random inputs, which come through the norm, it gets most of the attention."""
+    made = model(width=64, heads=heads, context=32)
+    length = 12
+    x = torch.randn(50, length, 64, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    attention = made.blocks[0].attention
+    q, k, _ = attention.inputs(x).view(50, length, 3, heads, -1).permute(2, 0, 3, 1, 4)
+    q, k = (Rotate.apply(part, made.cos[:length], made.sin[:length]) for part in (q, k))
+    shares = weights_of(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).mean(0)
+    for head in range(heads):
+        for at in range(heads, length):
+            assert int(shares[head, at].argmax()) == at - head - 1
+            assert float(shares[head, at].max()) > 0.5
+    later = made.blocks[1].attention.inputs.bias
+    assert float(later.abs().max()) <= 1 / 8
+
+
+@torch.no_grad()
+def test_learned_positions_start_with_small_biases():
+    made = model(width=64, positions="learned")
+    assert float(made.blocks[0].attention.inputs.bias.abs().max()) <= 1 / 8
+
+
 def test_configuration_k_has_138_thousand_parameters():
     made = Transformer(ModelConfig(vocabulary=588), generator=torch.Generator())
     assert round(sum(p.numel() for p in made.parameters()), -3) == 138_000
